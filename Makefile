@@ -1,0 +1,41 @@
+# `make` prints what there is to do. Everything runs in .venv; no environment needs to be activated.
+
+# Makes .venv; any Python from 3.11 on.
+PYTHON ?= python3
+# For `make train`.
+GAME = connect_four
+MINUTES = 10
+# More words for the command: make test ARGS="-n 0 -k chess"
+ARGS =
+
+# Packages that a shell happens to offer are not the ones pinned here.
+unexport PYTHONPATH PYTHONHOME MYPYPATH
+
+.PHONY: help setup train test check clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make setup   make .venv and install everything into it; again: nothing, or what changed'
+	@echo 'make train   a training run; not there yet (GAME=..., MINUTES=..., ARGS=...)'
+	@echo 'make test    the tests (ARGS=... goes to pytest)'
+	@echo 'make check   lint, format, types, tests: what every change has to pass'
+	@echo 'make clean   remove caches and build products; .venv and runs/ stay'
+	@echo
+	@echo 'Another Python: make setup PYTHON=python3.12. A new start: rm -rf .venv'
+
+setup:
+	@command -v $(PYTHON) >/dev/null || { echo 'setup: there is no $(PYTHON) here; name another: make PYTHON=python3.12'; exit 2; }
+	@$(PYTHON) .ci/setup.py
+
+train: setup
+	.venv/bin/python -m train $(GAME) --minutes $(MINUTES) $(ARGS)
+
+test: setup
+	.venv/bin/python -m pytest $(ARGS)
+
+check:
+	@.ci/run
+
+clean:
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+	find . -name .venv -prune -o -name runs -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

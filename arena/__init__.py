@@ -1,0 +1,1 @@
+"""Players by name, matches, Elo, SPRT, ladders, accuracy against an oracle, playing at the terminal."""

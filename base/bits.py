@@ -1,0 +1,71 @@
+"""Bit operations that are one machine instruction in compiled code and plain Python when interpreted.
+
+>>> popcount(np.uint64(0b1011)), lowest_bit(np.uint64(0b1000)), highest_bit(np.uint64(0b1001))
+(3, 3, 3)
+
+All take and give unsigned 64-bit words. Write the constants that meet them as `U(1)`: in compiled code a uint64 that meets a
+signed number turns into a signed one, and its shifts are arithmetic from there on.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic, overload
+
+U = np.uint64
+
+
+def popcount(word: Any) -> int:
+    """How many bits are set."""
+    return int(word).bit_count()
+
+
+def lowest_bit(word: Any) -> int:
+    """Index of the lowest set bit; 64 where none is set."""
+    number = int(word)
+    return (number & -number).bit_length() - 1 if number else 64
+
+
+def highest_bit(word: Any) -> int:
+    """Index of the highest set bit; -1 where none is set."""
+    return int(word).bit_length() - 1
+
+
+def _instruction(name: str, has_flag: bool) -> Any:
+    """An intrinsic for LLVM's `name` on 64-bit words; `has_flag`: it takes a second operand, "zero is undefined", given as false."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def instruction(_typing: Any, _word: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            word = ir.IntType(64)
+            operands = [word, ir.IntType(1)] if has_flag else [word]
+            function = builder.module.declare_intrinsic(name, (word,), ir.FunctionType(word, operands))
+            flag = [ir.Constant(ir.IntType(1), 0)] if has_flag else []
+            return builder.call(function, [*arguments, *flag])
+
+        return types.int64(types.uint64), generate
+
+    return instruction
+
+
+_ctpop = _instruction("llvm.ctpop", has_flag=False)
+_cttz = _instruction("llvm.cttz", has_flag=True)
+_ctlz = _instruction("llvm.ctlz", has_flag=True)
+
+
+# Overloads carry no annotations: numba compares them with the implementation's.
+@overload(popcount)  # type: ignore[untyped-decorator]
+def _popcount(word):  # type: ignore[no-untyped-def]
+    return lambda word: _ctpop(U(word))
+
+
+@overload(lowest_bit)  # type: ignore[untyped-decorator]
+def _lowest_bit(word):  # type: ignore[no-untyped-def]
+    return lambda word: _cttz(U(word))
+
+
+@overload(highest_bit)  # type: ignore[untyped-decorator]
+def _highest_bit(word):  # type: ignore[no-untyped-def]
+    return lambda word: 63 - _ctlz(U(word))

@@ -1,0 +1,124 @@
+"""One-line errors, and the way every command starts.
+
+A `UserError` is the caller's mistake: it says what was expected, what came, and where. Everything else is a bug and keeps its
+traceback. A command is three lines:
+
+    def main(argv: Sequence[str]) -> int:
+        parser = Arguments(description=__doc__)
+        ...
+
+    if __name__ == "__main__":
+        run_command(main)
+"""
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+MISUSE = 2  # the exit code of a mistake in what was asked, as argparse has it
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+STDOUT_CLOSED = 141  # 128 + SIGPIPE: what `yes | head` leaves with
+
+
+class UserError(ValueError):
+    """The caller's mistake, in one line: what was expected, what came, where."""
+
+
+def nearest(given: str, allowed: Iterable[str]) -> str:
+    """The tail of a message, `; did you mean 'othello'?`, or nothing where no allowed word is near."""
+    by_lower = {word.lower(): word for word in allowed}
+    found = difflib.get_close_matches(given.lower(), by_lower, n=1)
+    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
+
+
+def program() -> str:
+    """What the person typed to get here: `python -m games`, or the script's name."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    if spec is None:
+        return os.path.basename(sys.argv[0])
+    return f"python -m {spec.name.removesuffix('.__main__')}"
+
+
+class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Defaults behind every option that has one; descriptions as they were written."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return action.help if action.default in (None, False) else super()._get_help_string(action)
+
+
+class Arguments(argparse.ArgumentParser):
+    """A parser whose errors are one line, `PROG: error: ...`, with exit code 2; its subparsers are of the same kind.
+
+    Options are never abbreviated: a run's command line must mean the same after an option is added. Whatever is not
+    known is an error of the (sub)parser that met it, so `parse_known_args` never returns leftovers.
+    """
+
+    def __init__(self, *, prog: str | None = None, **options: Any) -> None:
+        super().__init__(prog=prog or program(), **{"formatter_class": _Help, "allow_abbrev": False} | options)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(MISUSE, f"{self.prog}: error: {message}\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = [option for action in self._actions for option in action.option_strings]
+            self.error(f"unknown argument {unknown[0]!r}{nearest(unknown[0].partition('=')[0], options)}")
+        return known, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            raise argparse.ArgumentError(action, error.message + nearest(str(value), map(str, action.choices or ()))) from None
+
+
+def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None = None) -> NoReturn:
+    """Run `main` as a program and leave with its exit code; see the table of what people get to see.
+
+    | raised                                     | shown on stderr           | exit code |
+    |--------------------------------------------|---------------------------|-----------|
+    | UserError, OSError (no file, disk full, …) | PROG: error: MESSAGE      | 2         |
+    | KeyboardInterrupt                          | nothing                   | 130       |
+    | BrokenPipeError, stdout closed by its reader | nothing                 | 141       |
+    | SystemExit                                 | its own                   | its own   |
+    | anything else is a bug                     | its traceback             | 1         |
+    """
+    code: Any
+    try:
+        try:
+            code = main(sys.argv[1:] if argv is None else argv)
+        except SystemExit as leaving:  # argparse leaves so, from --help with text still unwritten
+            code = leaving.code
+        print(end="", flush=True)
+    except UserError as error:
+        code = _complain(str(error))
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        code = STDOUT_CLOSED
+    except OSError as error:
+        code = _complain(f"{error.strerror}: {error.filename}" if error.filename else error.strerror or str(error))
+    _discard_what_nobody_reads()
+    sys.exit(code)
+
+
+def _complain(message: str) -> int:
+    lines = message.splitlines()
+    text = message if len(lines) <= 2 else " ".join(line.strip() for line in lines)
+    with suppress(OSError):
+        print(f"{program()}: error: {text}", file=sys.stderr)
+    return MISUSE
+
+
+def _discard_what_nobody_reads() -> None:
+    """Otherwise the interpreter flushes once more while it ends, and prints 'Exception ignored in ...'."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            print(end="", file=stream, flush=True)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,294 @@
+"""Durable files: what is written here is there whole or not at all, whatever kills the process or the machine.
+
+    write_json(run / "card.json", card)                 # temporary name, write, fsync, rename, fsync of the folder
+    with durable_folder(run / "checkpoints/000100") as folder:
+        ...                                             # write into `folder`; it takes its name when the block ends
+    remove_leftovers(run)                               # what killed writers left behind; live ones are not harmed
+
+A temporary is called `.NAME.RANDOM.tmp` and stays locked by its writer until it has its name: one that can be locked
+by somebody else has a dead writer. Where there are no locks (Windows), leftovers are therefore left alone, `file_lock`
+warns that it keeps nobody out, and folders are not fsynced.
+"""
+
+import functools
+import json
+import math
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+from base.errors import UserError
+
+if sys.platform != "win32":
+    import fcntl
+
+StrPath = str | os.PathLike[str]
+
+# .tmp: not yet under its name. .old: a folder that is being replaced.
+_LEFTOVER = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}\.(?P<kind>tmp|old)")
+
+
+def write_bytes(path: StrPath, data: bytes) -> None:
+    """Make `path` hold exactly `data`, durably; until then it holds what it held. Missing parent folders are made."""
+    path = Path(path)
+    make_folder(path.parent)
+    temporary, handle = _claim(path, folder=False)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+            if sys.platform == "win32":  # which does not rename open files
+                file.close()
+            os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def write_text(path: StrPath, text: str) -> None:
+    """`write_bytes` of UTF-8, newlines as they are."""
+    write_bytes(path, text.encode())
+
+
+def write_json(path: StrPath, obj: object) -> None:
+    """Equal objects give equal bytes: keys in their own order, two spaces of indent, a newline at the end, no NaN."""
+    for where, number in _not_finite(obj):
+        raise UserError(f"{path}: expected finite numbers, got {number} at {where or 'the top'}")
+    write_text(path, json.dumps(obj, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_json(path: StrPath) -> Any:
+    """What `write_json` wrote. A file that is not JSON is a UserError with its name and line."""
+
+    def refuse(constant: str) -> NoReturn:
+        raise UserError(f"{path}: expected finite numbers, got {constant}")
+
+    try:
+        return json.loads(Path(path).read_bytes().decode(), parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}:{error.lineno}: expected JSON: {error.msg} (column {error.colno})") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}:{line}: expected JSON in UTF-8: {error.reason}") from None
+
+
+@contextmanager
+def durable_folder(path: StrPath, *, replace: bool = False) -> Iterator[Path]:
+    """A temporary folder that becomes `path`, whole, when the block ends well, and vanishes when it does not.
+
+    An existing `path` is refused, or with `replace` exchanged. Two renames do that, and a process killed between them leaves
+    the old folder, whole, as `.NAME.RANDOM.old`; `remove_leftovers` puts it back.
+    """
+    path = Path(path)
+    refusal = UserError(f"{path}: expected a folder to be made, but it exists already")
+    exists = os.path.lexists(path)
+    if exists and not (replace and path.is_dir() and not path.is_symlink()):
+        raise refusal
+    make_folder(path.parent)
+    temporary, handle = _claim(path, folder=True)
+    try:
+        yield temporary
+        _sync_tree(temporary)
+        try:
+            if replace and path.is_dir():
+                _exchange(temporary, path)
+            else:
+                os.rename(temporary, path)
+        except OSError as error:
+            if not replace and os.path.lexists(path):  # somebody else was faster
+                raise refusal from error
+            raise
+        sync_folder(path.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        os.close(handle)
+
+
+def remove_leftovers(folder: StrPath) -> list[Path]:
+    """Remove the temporaries of dead writers directly in `folder`, put back a folder whose replacement was cut short,
+    and return what was dealt with."""
+    dealt_with = []
+    for path in sorted(Path(folder).iterdir()):
+        found = _LEFTOVER.fullmatch(path.name)
+        if found is None or sys.platform == "win32":
+            continue
+        with suppress(OSError):  # its writer lives and just renamed it, or it is not ours to remove
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                if take_lock(handle, wait=False):
+                    target = path.with_name(found["name"])
+                    if found["kind"] == "old" and not os.path.lexists(target):
+                        os.rename(path, target)
+                    elif path.is_dir():
+                        shutil.rmtree(path)
+                    else:
+                        path.unlink()
+                    dealt_with.append(path)
+            finally:
+                os.close(handle)
+    return dealt_with
+
+
+@contextmanager
+def file_lock(path: StrPath, *, wait: bool = True) -> Iterator[None]:
+    """Hold the lock named by the file `path`, across processes and threads; it is free again when its holder dies.
+
+    The file stays: removing it would let two holders lock two files of one name.
+    """
+    make_folder(Path(path).parent)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        if not take_lock(handle, wait=wait):
+            raise UserError(f"{path}: expected a free lock, but somebody else holds it")
+        yield
+        drop_lock(handle)
+    finally:
+        os.close(handle)
+
+
+def take_lock(handle: int, *, wait: bool) -> bool:
+    """Lock the open file `handle` for its holder alone; False where somebody else has it and `wait` is off."""
+    if sys.platform == "win32":
+        _warn_once("no file locks on this system: two writers of one file are not kept apart")
+    else:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+    return True
+
+
+def drop_lock(handle: int) -> None:
+    """Free it even where forked children share the open file; closing alone would not."""
+    if sys.platform != "win32":
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+def make_folder(path: Path) -> None:
+    """`mkdir -p`, durably."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder durable."""
+    if sys.platform != "win32":
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def cache_folder(*parts: str) -> Path:
+    """$ZERMELO_CACHE, or $XDG_CACHE_HOME/zermelo, or ~/.cache/zermelo; joined with `parts`, made, and writable.
+
+    Where that cannot be, a folder of this user's in the temporary folder, with one warning.
+    """
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    home = home if os.path.isabs(home) else os.path.expanduser("~/.cache")  # XDG: relative paths are to be ignored
+    root = Path(os.environ.get("ZERMELO_CACHE") or os.path.join(home, "zermelo"))
+    folder = root.joinpath(*parts)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    except OSError:
+        pass
+    folder = _spare_cache(root).joinpath(*parts)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@functools.cache
+def _spare_cache(root: Path) -> Path:
+    """A cache holds code that will be run: a folder that anybody else could have made or can write is not used."""
+    if sys.platform == "win32":
+        spare = Path(tempfile.gettempdir(), "zermelo")
+    else:
+        spare = Path(tempfile.gettempdir(), f"zermelo-{os.getuid()}")
+        with suppress(FileExistsError):
+            spare.mkdir(mode=0o700)
+        status = spare.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+            spare = Path(tempfile.mkdtemp(prefix="zermelo-"))
+    _warn_once(f"{root}: cannot be written; the cache is in {spare} instead")
+    return spare
+
+
+@functools.cache
+def _warn_once(message: str) -> None:
+    warnings.warn(message, stacklevel=3)
+
+
+def _claim(target: Path, *, folder: bool) -> tuple[Path, int]:
+    """A new temporary beside `target`, and the open handle that holds its lock."""
+    while True:
+        path = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+        try:
+            if folder:
+                path.mkdir()
+                if sys.platform == "win32":  # where folders cannot be opened
+                    return path, os.open(os.devnull, os.O_RDONLY)
+            handle = os.open(path, os.O_RDONLY if folder else os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            with suppress(OSError):  # a file system without locks: remove_leftovers gets none either, and removes nothing
+                take_lock(handle, wait=True)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(path.stat(), os.fstat(handle)):
+                    return path, handle
+            os.close(handle)
+        except FileNotFoundError:
+            if not target.parent.is_dir():
+                raise
+        # here remove_leftovers came between making and locking
+
+
+def _exchange(new: Path, path: Path) -> None:
+    old = new.with_suffix(".old")
+    handle = os.open(path, os.O_RDONLY) if sys.platform != "win32" else os.open(os.devnull, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            take_lock(handle, wait=True)
+        os.rename(path, old)
+        try:
+            os.rename(new, path)
+        except BaseException:
+            os.rename(old, path)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        os.close(handle)
+
+
+def _sync_tree(folder: Path) -> None:
+    for parent, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            path = Path(parent, name)
+            if path.is_file() and not path.is_symlink():
+                with open(path, "rb+") as file:
+                    os.fsync(file.fileno())
+        sync_folder(Path(parent))
+
+
+def _not_finite(obj: object, where: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(obj, float) and not math.isfinite(obj):
+        yield where, obj
+    elif isinstance(obj, dict):
+        for key, value in obj.items():
+            yield from _not_finite(value, f"{where}.{key}" if where else str(key))
+    elif isinstance(obj, list | tuple):
+        for index, value in enumerate(obj):
+            yield from _not_finite(value, f"{where}[{index}]")

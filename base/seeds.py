@@ -1,0 +1,62 @@
+"""Randomness as an argument: seeds with a purpose, and a generator that interpreted and compiled code share.
+
+>>> rng = generator(7, "self-play", 12)   # game 12 of seed 7: the same stream on every machine
+>>> below(rng, 6), uniform(rng)
+
+The generator is SplitMix64 (Steele, Lea and Flood 2014): one 64-bit word of state in an array of length 1, so that a kernel can
+advance it in place. Streams of different purposes are set apart by hashing, never by adding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from base.bits import U
+
+Rng = np.ndarray[Any, np.dtype[np.uint64]]  # shape [1]
+
+_GOLDEN, _MIX_1, _MIX_2 = U(0x9E3779B97F4A7C15), U(0xBF58476D1CE4E5B9), U(0x94D049BB133111EB)
+_30, _27, _31, _32, _11, _LOW = U(30), U(27), U(31), U(32), U(11), U(0xFFFFFFFF)
+
+
+def derive(seed: int, *purpose: str | int) -> int:
+    """A 64-bit seed for one purpose: `derive(7, "game", 12)`."""
+    text = "\x1f".join([str(int(seed)), *(f"{type(part).__name__}:{part}" for part in purpose)])
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def generator(seed: int, *purpose: str | int) -> Rng:
+    """A stream of its own for one purpose."""
+    return np.array([derive(seed, *purpose)], dtype=np.uint64)
+
+
+def mix(word: Any) -> Any:
+    """SplitMix64's finalizer: a bijection of 64-bit words in which every bit of the input moves half the bits of the output."""
+    word = (word ^ (word >> _30)) * _MIX_1
+    word = (word ^ (word >> _27)) * _MIX_2
+    return word ^ (word >> _31)
+
+
+def next_word(rng: Rng) -> Any:
+    """64 random bits."""
+    rng[0] = rng[0] + _GOLDEN
+    return mix(rng[0])
+
+
+def below(rng: Rng, n: int) -> int:
+    """A whole number from 0 to n-1, exactly uniform (Lemire 2019), for 0 < n < 2^32."""
+    size = U(n)
+    product = (next_word(rng) >> _32) * size
+    if (product & _LOW) < size:
+        threshold = ((_LOW + U(1)) - size) % size
+        while (product & _LOW) < threshold:
+            product = (next_word(rng) >> _32) * size
+    return int(product >> _32)
+
+
+def uniform(rng: Rng) -> float:
+    """A number in [0, 1), on the grid of 2^-53."""
+    return float(next_word(rng) >> _11) * (1.0 / 9007199254740992.0)

@@ -1,0 +1,1 @@
+"""Measurements of speed: each claim is a ratio against a peer, taken in one run."""

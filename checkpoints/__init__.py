@@ -1,0 +1,1 @@
+"""The shelf of checkpoints: save, load, latest, best, cards; and the released nets themselves."""

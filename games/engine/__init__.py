@@ -1,0 +1,1 @@
+"""What turns a file of rules into a game: contract, defaults, kernels, names, doctor."""

@@ -1,0 +1,239 @@
+"""What a game gets that its file leaves out: planes, a key, names, text, all derived from the fields of its dtype.
+
+Each function takes the `Rules` and returns the plain function that the contract asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from base.bits import U
+from base.seeds import below, mix
+
+if TYPE_CHECKING:
+    from games.engine.rules import Rules
+
+
+def _position_fields(rules: Rules) -> list[str]:
+    return [name for name in rules.State.names or () if name not in rules.history]
+
+
+# ── key ──
+
+
+def key(rules: Rules) -> Callable[[Any], Any]:
+    """A hash of all fields that are not history."""
+
+    def start(state: Any, word: Any) -> Any:
+        return word
+
+    fold: Callable[[Any, Any], Any] = start
+    for name in _position_fields(rules):
+        fold = _then(fold, _folded(name, is_array=bool(rules.State[name].shape)))
+
+    def key(state: Any) -> Any:
+        return fold(state, U(0x243F6A8885A308D3))
+
+    return key
+
+
+def _folded(name: str, is_array: bool) -> Callable[[Any, Any], Any]:
+    step = U(0x9E3779B97F4A7C15)
+
+    def array(state: Any, word: Any) -> Any:
+        for value in state[name].flat:
+            word = mix((word ^ U(value)) + step)
+        return word
+
+    def number(state: Any, word: Any) -> Any:
+        return mix((word ^ U(state[name])) + step)
+
+    return array if is_array else number
+
+
+def _then(first: Callable[[Any, Any], Any], second: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def both(state: Any, word: Any) -> Any:
+        return second(state, first(state, word))
+
+    return both
+
+
+# ── observation ──
+
+
+def observe(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], tuple[int, int, int]]:
+    """All fields that are not history: laid out as planes where they fill the board, else one constant plane for each number."""
+    rows, columns = rules.board
+
+    def nothing(state: Any, player: Any, planes: Any) -> None:
+        return None
+
+    write: Callable[[Any, Any, Any], None] = nothing
+    channels = 0
+    for name in _position_fields(rules):
+        shape = rules.State[name].shape
+        entries = int(np.prod(shape))
+        cells = rows * columns
+        is_plane = cells > 1 and entries % cells == 0 and (not shape or shape[-1] == cells or shape[-2:] == (rows, columns))
+        size = entries // cells if is_plane else entries
+        if name in rules.owned:
+            writer = _owned(name, channels, size, rules.players, is_plane, rules.board)
+        elif shape:
+            writer = _array(name, channels, size, is_plane, rules.board)
+        else:
+            writer = _number(name, channels, rules.players if name in rules.seats else 0)
+        write = _both(write, writer)
+        channels += size
+    return write, (channels, rows, columns)
+
+
+def _array(name: str, first: int, channels: int, is_plane: bool, board: tuple[int, int]) -> Callable[[Any, Any, Any], None]:
+    rows, columns = board
+
+    def planes_of(state: Any, player: Any, planes: Any) -> None:
+        planes[first : first + channels] = state[name].reshape((channels, rows, columns))
+
+    def constants(state: Any, player: Any, planes: Any) -> None:
+        for i, value in enumerate(state[name].flat):
+            planes[first + i, :, :] = value
+
+    return planes_of if is_plane else constants
+
+
+def _owned(
+    name: str, first: int, channels: int, players: int, is_plane: bool, board: tuple[int, int]
+) -> Callable[[Any, Any, Any], None]:
+    rows, columns = board
+    each = channels // players
+
+    def planes_of(state: Any, player: Any, planes: Any) -> None:
+        values = state[name].reshape((players, each, rows, columns))
+        for seat in range(players):
+            planes[first + seat * each : first + (seat + 1) * each] = values[(player + seat) % players]
+
+    def constants(state: Any, player: Any, planes: Any) -> None:
+        for i, value in enumerate(state[name].flat):
+            seat = (i // each - player) % players
+            planes[first + seat * each + i % each, :, :] = value
+
+    return planes_of if is_plane else constants
+
+
+def _number(name: str, channel: int, players: int) -> Callable[[Any, Any, Any], None]:
+    """`players` > 0: the field holds a player's number, shown counted from the viewer; a negative one (nobody) stays."""
+
+    def number(state: Any, player: Any, planes: Any) -> None:
+        planes[channel, :, :] = state[name]
+
+    def seat(state: Any, player: Any, planes: Any) -> None:
+        value = int(state[name])
+        planes[channel, :, :] = (value - player) % players if value >= 0 else value
+
+    return seat if players else number
+
+
+def _both(first: Callable[[Any, Any, Any], None], second: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], None]:
+    def both(state: Any, player: Any, planes: Any) -> None:
+        first(state, player, planes)
+        second(state, player, planes)
+
+    return both
+
+
+# ── search ──
+
+
+def random_action(rules: Rules) -> Callable[[Any, Any, Any], int]:
+    """One of the legal actions, listed."""
+    legal_actions = rules.legal_actions
+
+    def random_action(state: Any, actions: Any, rng: Any) -> int:
+        n = legal_actions(state, actions)
+        return int(actions[below(rng, n)])
+
+    return random_action
+
+
+def tactical_actions(rules: Rules) -> Callable[[Any, Any], int]:
+    """The legal actions that have a gain."""
+    legal_actions, gain = rules.legal_actions, rules.gain or (lambda state, action: 0.0)
+
+    def tactical_actions(state: Any, actions: Any) -> int:
+        n = legal_actions(state, actions)
+        found = 0
+        for i in range(n):
+            if gain(state, actions[i]) > 0:
+                actions[found] = actions[i]
+                found += 1
+        return found
+
+    return tactical_actions
+
+
+# ── people ──
+
+
+def text(rules: Rules) -> Callable[[Any], str]:
+    """`heaps=3,5,7 mover=0`: every field, arrays flattened."""
+    names = list(rules.State.names or ())
+
+    def text(state: Any) -> str:
+        return " ".join(f"{name}={','.join(str(value) for value in np.ravel(state[name]).tolist())}" for name in names)
+
+    return text
+
+
+def parse(rules: Rules) -> Callable[[Any, str], None]:
+    """The inverse of `text`."""
+    State = rules.State
+    names = list(State.names or ())
+
+    def parse(state: Any, text: str) -> None:
+        given = re.findall(r"(\S+?)=(\S*)", text)
+        if [name for name, _ in given] != names or len(text.split()) != len(names):
+            raise ValueError(f"expected {' '.join(f'{name}=…' for name in names)}, got '{text}'")
+        for name, values in given:
+            base, shape = State[name].base, State[name].shape
+            words = values.split(",")
+            if len(words) != int(np.prod(shape)):
+                raise ValueError(f"{name}: expected {int(np.prod(shape))} numbers, got '{values}'")
+            try:
+                numbers = [_number_of(word, base) for word in words]
+            except (ValueError, OverflowError):
+                raise ValueError(f"{name}: expected numbers of type {base}, got '{values}'") from None
+            state[name] = np.array(numbers, base).reshape(shape) if shape else numbers[0]
+
+    return parse
+
+
+def _number_of(word: str, base: np.dtype[Any]) -> Any:
+    if base.kind == "b":
+        return {"True": True, "False": False, "1": True, "0": False}.get(word) if word in ("True", "False", "0", "1") else int("?")
+    if base.kind == "f":
+        return float(word)
+    number = int(word)
+    limits = np.iinfo(base)
+    if not limits.min <= number <= limits.max:
+        raise OverflowError
+    return number
+
+
+def render(rules: Rules) -> Callable[[Any], str]:
+    """One line per field; arrays that fill the board as a grid."""
+    names, board = list(rules.State.names or ()), rules.board
+
+    def render(state: Any) -> str:
+        lines = []
+        for name in names:
+            value = np.asarray(state[name])
+            if value.size == board[0] * board[1] > 1:
+                lines += [f"{name}:", *(" ".join(f"{cell!s:>2}" for cell in row) for row in value.reshape(board).tolist())]
+            else:
+                lines.append(f"{name}: {' '.join(map(str, value.ravel().tolist()))}")
+        return "\n".join(lines)
+
+    return render

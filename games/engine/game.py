@@ -1,0 +1,255 @@
+"""A game as Python sees it: the textbook's pure functions over positions, checked and named.
+
+>>> game = load("othello:size=6")
+>>> state = game.initial()
+>>> state = game.result(state, game.action(state, "d3"))
+>>> game.legal_actions(state), game.is_terminal(state), game.utility(state)
+
+A position is a numpy record of the game's dtype (`state.mover`, `state.heaps[0]`); nothing here changes one that it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from base.compiler import compiled
+from base.errors import UserError, nearest
+from base.seeds import generator
+from games.engine import kernels
+from games.engine.rules import CHANCE, Rules
+
+Factory = Callable[[Rules], Callable[..., Any]]
+
+
+class Game:
+    """Rules with a name. `name` goes into records and checkpoints; `spec` is the text that loads the game again."""
+
+    def __init__(self, rules: Rules, name: str, spec: str, options: dict[str, Any]) -> None:
+        self.rules, self.name, self.spec, self.options = rules, name, spec, options
+        self.version, self.players, self.actions = rules.version, rules.players, rules.actions
+        self.names = tuple(rules.names)
+        self._ids = {name: action for action, name in enumerate(self.names) if name}
+        self._kernels: dict[tuple[Factory, bool], Callable[..., Any]] = {}
+
+    def __repr__(self) -> str:
+        return f"load({self.spec!r})"
+
+    # ── the textbook's functions ──
+
+    def initial(self) -> Any:
+        """The starting position."""
+        state = self.blank()
+        self._initial(state)
+        return state
+
+    def to_move(self, state: Any) -> int | None:
+        """Whose move it is: 0 … players-1, CHANCE (-1), or None when the game is over."""
+        return None if self.is_terminal(state) else int(self._to_move(state))
+
+    def legal_actions(self, state: Any) -> list[int]:
+        """What can be played, as action ids; nothing when the game is over."""
+        return [] if self.is_terminal(state) else self.movements(state)
+
+    def movements(self, state: Any) -> list[int]:
+        """What the rules of movement allow, even where a draw by counter, repetition or material has ended the game."""
+        actions = np.zeros(self.rules.max_legal, np.int32)
+        return [int(action) for action in actions[: self._legal_actions(state, actions)]]
+
+    def result(self, state: Any, action: int) -> Any:
+        """The position after `action`; `state` stays as it is."""
+        if action not in self.legal_actions(state):
+            name = self.names[action] if 0 <= action < self.actions else action
+            raise UserError(f"expected a legal action of {self.name}, got {name} ({self._choices(state)})")
+        after = state.copy()
+        self._result(after, int(action))
+        return after
+
+    def is_terminal(self, state: Any) -> bool:
+        return bool(self._is_terminal(state))
+
+    def utility(self, state: Any) -> tuple[float, ...]:
+        """Of a finished game: one number per player, in [-1, 1]."""
+        if not self.is_terminal(state):
+            raise UserError(f"expected a finished game of {self.name}, got an unfinished one")
+        return tuple(float(self._utility(state, player)) for player in range(self.players))
+
+    def chance(self, state: Any, action: int) -> float:
+        """The probability of an outcome where chance is to move."""
+        if self.rules.chance is None or self.to_move(state) != CHANCE:
+            raise UserError(f"expected a position of {self.name} where chance is to move")
+        return float(self._chance(state, action))
+
+    # ── for learners and searches ──
+
+    def observe(self, state: Any, player: int | None = None) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """The position as planes, in the eyes of `player` (the mover if None)."""
+        planes = np.zeros(self.rules.observation, np.float32)
+        self._observe(state, self._viewer(state, player), planes)
+        return planes
+
+    def features(self, state: Any, player: int | None = None) -> dict[str, float]:
+        """What a linear EVAL weighs, by name, in the eyes of `player` (the mover if None)."""
+        if self.rules.features is None:
+            raise UserError(f"{self.name} has no features")
+        values = np.zeros(len(self.rules.feature_names), np.float32)
+        self._features(state, self._viewer(state, player), values)
+        return dict(zip(self.rules.feature_names, values.tolist(), strict=True))
+
+    def key(self, state: Any) -> int:
+        """64 bits; equal for equal positions."""
+        return int(self._key(state))
+
+    def kernel(self, factory: Factory, checked: bool = False) -> Callable[..., Any]:
+        """`factory(rules)` as machine code, compiled once."""
+        found = self._kernels.get((factory, checked))
+        if found is None:
+            found = compiled(factory(self.rules), checked=checked, label=self.name)
+            self._kernels[factory, checked] = found
+        return found
+
+    def blank(self) -> Any:
+        """A record of zeros, the raw material of a position."""
+        return self.blanks(1)[0]
+
+    def blanks(self, n: int) -> np.ndarray[Any, Any]:
+        """n of them, as an array: scratch space for kernels."""
+        return np.zeros(n, self.rules.State)
+
+    def scratch(self, state: Any, n: int) -> np.ndarray[Any, Any]:
+        """n records of which the first is a copy of `state`, as kernels want it."""
+        states = self.blanks(n)
+        states[0] = state
+        return states
+
+    # ── for people ──
+
+    def name_of(self, action: int) -> str:
+        return self.names[action]
+
+    def action(self, state: Any, text: str) -> int:
+        """The legal action of that name."""
+        found = self._ids.get(text)
+        if found is None:
+            folded = [action for name, action in self._ids.items() if name.casefold() == text.casefold()]
+            found = folded[0] if len(folded) == 1 else None
+        if found is not None and found in self.legal_actions(state):
+            return found
+        what = "illegal" if found is not None else "unknown"
+        near = nearest(text, self.names) if found is None else ""
+        raise UserError(f"{what} action '{text}' in {self.name}: {self._choices(state)}{near}")
+
+    def play(self, text: str, start: Any = None) -> Any:
+        """The position after actions given by name, separated by spaces, from `start` or the beginning."""
+        state = self.initial() if start is None else start
+        for ply, word in enumerate(text.split()):
+            try:
+                state = self.result(state, self.action(state, word))
+            except UserError as error:
+                raise UserError(f"ply {ply}: {error}") from None
+        return state
+
+    def render(self, state: Any) -> str:
+        return self.rules.render(state)
+
+    def text(self, state: Any) -> str:
+        """The position in one line."""
+        return self.rules.text(state)
+
+    def parse(self, text: str) -> Any:
+        """The position that `text` says."""
+        state = self.blank()
+        try:
+            self.rules.parse(state, text.strip())
+        except ValueError as error:
+            raise UserError(f"position of {self.name}: {error}") from None
+        if "parse" in self.rules.derived:
+            self._try_out(state, text)
+        return state
+
+    # ── counting and playing ──
+
+    def perft(self, depth: int, state: Any = None, turns: bool = False) -> int:
+        """Number of action sequences of exactly `depth` actions (or whole turns); a finished position has none."""
+        state = self.initial() if state is None else state
+        if depth < 0:
+            raise UserError(f"depth: expected 0 or more, got {depth}")
+        if depth > 0 and self.is_terminal(state):
+            return 0
+        levels = depth + 1
+        while True:
+            actions = np.zeros((levels, self.rules.max_legal), np.int32)
+            states = self.scratch(state, levels)
+            found = int(self.kernel(kernels.perft_turns if turns else kernels.perft)(states, actions, depth))
+            if found >= 0:
+                return found
+            levels *= 2  # turns of several actions reached deeper than there was room
+
+    def random_games(self, games: int, seed: int, state: Any = None) -> tuple[tuple[float, ...], float]:
+        """Plays at random; mean utilities and mean number of plies."""
+        totals = np.zeros(self.players)
+        states = self.scratch(self.initial() if state is None else state, 2)
+        actions = np.zeros(self.rules.max_legal, np.int32)
+        plies = self.kernel(kernels.playouts)(states, actions, generator(seed, "random games"), games, totals)
+        return tuple((totals / games).tolist()), plies / games
+
+    # ── inside ──
+
+    def _viewer(self, state: Any, player: int | None) -> int:
+        viewer = self.to_move(state) if player is None else player
+        if viewer is None or not 0 <= viewer < self.players:
+            raise UserError(f"player: expected 0 to {self.players - 1}, got {player} where {viewer} is to move")
+        return viewer
+
+    def _choices(self, state: Any) -> str:
+        legal = sorted(self.names[action] for action in self.legal_actions(state))
+        if not legal:
+            return "the game is over"
+        shown = " ".join(legal[:12]) + (f" … ({len(legal)} in all)" if len(legal) > 12 else "")
+        return f"legal are {shown}"
+
+    def _try_out(self, state: Any, text: str) -> None:
+        """Refuse a position on which the game's own rules run aground. Played interpreted, where wrong indices are found out."""
+        rules = self.rules
+        actions = np.zeros(rules.max_legal, np.int32)
+        sample = kernels.sampler(rules)
+        with np.errstate(over="ignore"):
+            for attempt in range(3):
+                trial, rng = state.copy(), generator(attempt, "position")
+                try:
+                    for _ in range(rules.max_plies + 1):
+                        if rules.is_terminal(trial):
+                            [rules.utility(trial, player) for player in range(rules.players)]
+                            break
+                        n = rules.legal_actions(trial, actions)
+                        if not 0 < n <= rules.max_legal or not all(0 <= action < rules.actions for action in actions[:n]):
+                            raise IndexError("actions out of range")
+                        if not CHANCE <= rules.to_move(trial) < rules.players:
+                            raise IndexError("player out of range")
+                        rules.result(trial, sample(trial, actions, rng))
+                    else:
+                        raise IndexError("no end")
+                except (IndexError, OverflowError, ZeroDivisionError):
+                    raise UserError(f"position of {self.name}: the game can't be played on from '{text}'") from None
+
+    def _compiled(self, name: str) -> Callable[..., Any]:
+        return compiled(getattr(self.rules, name), label=self.name)
+
+    _initial = cached_property(lambda self: self._compiled("initial"))
+    _to_move = cached_property(lambda self: self._compiled("to_move"))
+    _legal_actions = cached_property(lambda self: self._compiled("legal_actions"))
+    _result = cached_property(lambda self: self._compiled("result"))
+    _is_terminal = cached_property(lambda self: self._compiled("is_terminal"))
+    _utility = cached_property(lambda self: self._compiled("utility"))
+    _chance = cached_property(lambda self: self._compiled("chance"))
+    _observe = cached_property(lambda self: self._compiled("observe"))
+    _features = cached_property(lambda self: self._compiled("features"))
+    _key = cached_property(lambda self: self._compiled("key"))
+
+
+def action_list(game: Game, actions: Sequence[int]) -> str:
+    """Names of actions, separated by spaces."""
+    return " ".join(game.names[action] for action in actions)

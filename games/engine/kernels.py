@@ -1,0 +1,224 @@
+"""What can be asked of rules without searching: perft, random games, replay of moves. Closures that compile per game.
+
+Each factory takes from the rules, in its first line, what its kernel uses. The plain function that it returns runs interpreted;
+`Game.kernel(factory)` is the same function as machine code. Kernels take scratch space from their caller: `states` are records,
+the first one the position to start from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from base.bits import U
+from base.seeds import mix, uniform
+from games.engine.rules import CHANCE, Rules
+
+
+def perft(rules: Rules) -> Callable[..., int]:
+    """Number of action sequences of a given length: perft(states [depth+1], actions [depth+1, max_legal], depth)."""
+    legal_actions, result = rules.legal_actions, rules.result
+
+    def count(states: Any, actions: Any, level: int, depth: int) -> int:
+        n = legal_actions(states[level], actions[level])
+        if depth == 1:
+            return n
+        total = 0
+        for i in range(n):
+            states[level + 1] = states[level]
+            result(states[level + 1], actions[level, i])
+            total += count(states, actions, level + 1, depth - 1)
+        return total
+
+    def perft(states: Any, actions: Any, depth: int) -> int:
+        return count(states, actions, np.int64(0), np.int64(depth)) if depth > 0 else 1
+
+    return perft
+
+
+def perft_turns(rules: Rules) -> Callable[..., int]:
+    """The same by whole turns, a turn being a longest run of actions by one player; a turn that ends the game is whole.
+
+    Scratch: states [levels], actions [levels, max_legal] for the longest sequence of actions; levels too few give -1.
+    """
+    legal_actions, result, to_move = rules.legal_actions, rules.result, rules.to_move
+
+    def count(states: Any, actions: Any, level: int, turns: int) -> int:
+        if level + 1 == len(states):
+            return -1
+        total = 0
+        mover = to_move(states[level])
+        n = legal_actions(states[level], actions[level])
+        for i in range(n):
+            states[level + 1] = states[level]
+            result(states[level + 1], actions[level, i])
+            is_over = legal_actions(states[level + 1], actions[level + 1]) == 0
+            is_whole = is_over or to_move(states[level + 1]) != mover
+            left = turns - 1 if is_whole else turns
+            if left == 0:
+                total += 1
+            elif not is_over:
+                below = count(states, actions, level + 1, left)
+                if below < 0:
+                    return below
+                total += below
+        return total
+
+    def perft_turns(states: Any, actions: Any, turns: int) -> int:
+        return count(states, actions, np.int64(0), np.int64(turns)) if turns > 0 else 1
+
+    return perft_turns
+
+
+def sampler(rules: Rules) -> Callable[[Any, Any, Any], int]:
+    """A helper for kernels: one action at random, uniform where a player moves, by its probability where chance does."""
+    legal_actions, random_action, to_move, chance = rules.legal_actions, rules.random_action, rules.to_move, rules.chance
+    if chance is None:
+        return random_action
+    probability = chance
+
+    def sample(state: Any, actions: Any, rng: Any) -> int:
+        if to_move(state) != CHANCE:
+            return random_action(state, actions, rng)
+        n = legal_actions(state, actions)
+        left = uniform(rng)
+        for i in range(n - 1):
+            left -= probability(state, actions[i])
+            if left < 0.0:
+                return int(actions[i])
+        return int(actions[n - 1])
+
+    return sample
+
+
+def playouts(rules: Rules) -> Callable[..., int]:
+    """Random games from states[0]: playouts(states [2], actions [max_legal], rng, games, totals [players]) -> plies.
+
+    Adds every game's utilities to `totals`.
+    """
+    result, is_terminal, utility, players, sample = rules.result, rules.is_terminal, rules.utility, rules.players, sampler(rules)
+
+    def playouts(states: Any, actions: Any, rng: Any, games: int, totals: Any) -> int:
+        plies = 0
+        for _ in range(games):
+            states[1] = states[0]
+            while not is_terminal(states[1]):
+                result(states[1], sample(states[1], actions, rng))
+                plies += 1
+            for player in range(players):
+                totals[player] += utility(states[1], player)
+        return plies
+
+    return playouts
+
+
+def trace(rules: Rules) -> Callable[..., int]:
+    """Replays `moves` from states[0] and notes what could be done on the way.
+
+    trace(states [2], moves [k], legal [k+1, max_legal], counts [k+1], movers [k+1], utilities [players]) -> plies played.
+    Fewer than k: the move at that ply is illegal. Otherwise counts[k] = 0 says that the game is over, `utilities` how.
+    states[1] ends as the last position.
+    """
+    legal_actions, result, is_terminal, to_move, utility = (
+        rules.legal_actions,
+        rules.result,
+        rules.is_terminal,
+        rules.to_move,
+        rules.utility,
+    )
+    players = rules.players
+
+    def trace(states: Any, moves: Any, legal: Any, counts: Any, movers: Any, utilities: Any) -> int:
+        states[1] = states[0]
+        for ply in range(len(moves) + 1):
+            if is_terminal(states[1]):
+                counts[ply] = 0
+                for player in range(players):
+                    utilities[player] = utility(states[1], player)
+                return ply
+            counts[ply] = legal_actions(states[1], legal[ply])
+            movers[ply] = to_move(states[1])
+            if ply == len(moves):
+                break
+            is_legal = False
+            for i in range(counts[ply]):
+                is_legal |= legal[ply, i] == moves[ply]
+            if not is_legal:
+                return ply
+            result(states[1], moves[ply])
+        return len(moves)
+
+    return trace
+
+
+EXAMINED = ("to_move", "legal_actions", "is_terminal", "utility", "chance", "key", "observe", "features", "gain", "tactical_actions")
+
+
+def examine(rules: Rules) -> Callable[..., int]:
+    """One random game in which every function is asked everything at every ply, for the doctor's comparisons.
+
+    examine(states [max_plies+2], moves [max_plies+1], digests [max_plies+2, len(EXAMINED)], rng, actions, planes, values) -> plies.
+    `states` keeps all positions, `digests` a hash of every answer, in the order of EXAMINED. Stops at max_plies + 1, and where a
+    nonterminal position has no legal action or too many.
+    """
+    legal_actions, result, is_terminal, to_move, utility, key, observe, tactical_actions = (
+        rules.legal_actions,
+        rules.result,
+        rules.is_terminal,
+        rules.to_move,
+        rules.utility,
+        rules.key,
+        rules.observe,
+        rules.tactical_actions,
+    )
+    features = rules.features or (lambda state, player, values: None)
+    gain = rules.gain or (lambda state, action: 0.0)
+    chance = rules.chance or (lambda state, action: 0.0)
+    sample, players, max_plies, max_legal = sampler(rules), rules.players, rules.max_plies, rules.max_legal
+
+    def number(value: float) -> Any:
+        return U(np.int64(np.floor(value * 1048576.0)))
+
+    def fold(word: Any, value: Any) -> Any:
+        return mix(word ^ mix(U(value)))
+
+    def examine(states: Any, moves: Any, digests: Any, rng: Any, actions: Any, planes: Any, values: Any) -> int:
+        for ply in range(max_plies + 1):
+            state = states[ply]
+            digest = digests[ply]
+            digest[:] = U(0)
+            over = is_terminal(state)
+            digest[2] = U(1) if over else U(2)
+            digest[5] = U(key(state))
+            for player in range(players):
+                planes[:, :, :] = 0
+                observe(state, player, planes)
+                for entry in planes.flat:
+                    digest[6] = fold(digest[6], number(entry))
+                values[:] = 0
+                features(state, player, values)
+                for entry in values:
+                    digest[7] = fold(digest[7], number(entry))
+            if over:
+                for player in range(players):
+                    digest[3] = fold(digest[3], number(utility(state, player)))
+                return ply
+            digest[0] = U(to_move(state) + 2)
+            n = legal_actions(state, actions)
+            for i in range(n):
+                digest[1] = fold(digest[1], actions[i])
+                digest[8] = fold(digest[8], number(gain(state, actions[i])))
+                if to_move(state) == CHANCE:
+                    digest[4] = fold(digest[4], number(chance(state, actions[i])))
+            for i in range(tactical_actions(state, actions)):
+                digest[9] = fold(digest[9], actions[i])
+            if n <= 0 or n > max_legal or ply == max_plies:
+                return ply
+            moves[ply] = sample(state, actions, rng)
+            states[ply + 1] = states[ply]
+            result(states[ply + 1], moves[ply])
+        return max_plies
+
+    return examine

@@ -1,0 +1,194 @@
+"""The contract of a game: what a game's file gives, and what it gets for it.
+
+A game's file holds one function, `game(**options) -> Rules`. `Rules` is a dtype (one position = one record) and a few plain functions
+over one record, under the textbook's names. They work *in place* on the record they are given, because searches keep one scratch
+record and replay paths in it; `games.Game` wraps them into the textbook's pure functions.
+
+    initial(state)                       state arrives all zeros and leaves as the start
+    to_move(state) -> player             0 … players-1, or CHANCE; never asked of a terminal state
+    legal_actions(state, actions) -> n   writes the n legal action ids into `actions`, each once
+    result(state, action)                plays a legal action (of the mover, or chance's)
+    is_terminal(state) -> bool           drawn, decided or stopped
+    utility(state, player) -> float      of a terminal state, in [-1, 1], from that player's view
+
+`legal_actions` follows the rules of movement alone: it gives none once the moves themselves have decided the game (a line of four, a
+checkmate), and goes on giving moves where a game is stopped by a counter, a repetition, lack of material or a cap on its length.
+`is_terminal` knows all of these. That is the convention of perft; `Game.legal_actions` gives none in either case.
+
+Functions may call helpers and use numpy scalars, arrays (as constants) and loops: what numba compiles. Bit tricks: `base.bits`.
+Everything a function draws at random comes from an `rng` argument (`base.seeds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from base.errors import UserError
+from games.engine import defaults
+from games.engine.symmetry import Symmetry
+
+CHANCE = -1
+"""The player who rolls the dice."""
+
+
+def DERIVED(*_arguments: Any) -> Any:
+    """Stands for a function that the game's file leaves out; `Rules` puts a derived one in its place."""
+    raise AssertionError("a derived function was called before it was derived")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """One game with its options settled. The first seven fields and the three numbers are required."""
+
+    State: np.dtype[Any]
+    """One position. A field may be a number or an array of fixed shape; `np.dtype([("heaps", np.uint8, 3), ("mover", np.uint8)])`."""
+    initial: Callable[[Any], None]
+    to_move: Callable[[Any], int]
+    legal_actions: Callable[[Any, Any], int]
+    result: Callable[[Any, Any], None]
+    is_terminal: Callable[[Any], bool]
+    utility: Callable[[Any, Any], float]
+
+    players: int
+    """How many play, chance not counted."""
+    actions: int
+    """How many action ids there are, chance's included: ids are 0 … actions-1."""
+    max_plies: int
+    """No game is longer, chance's actions counted."""
+
+    version: int = 1
+    """Changed whenever a game of the same moves could go differently; stored with every record and checkpoint."""
+    max_legal: int = 0
+    """No position has more legal actions; 0 means `actions`."""
+    zero_sum: bool = True
+    """Utilities of a terminal state sum to zero."""
+    values: Sequence[float] = (-1.0, 0.0, 1.0)
+    """Every utility that can occur, ascending, where they are few: networks then learn a distribution over them. Empty: any."""
+
+    # ── chance ──
+    chance: Callable[[Any, Any], float] | None = None
+    """chance(state, action): the probability of an outcome where `to_move` is CHANCE. The legal actions are the possible outcomes."""
+
+    # ── for the learner ──
+    owned: Sequence[str] = ()
+    """Fields whose first axis is the player: the derived observation puts the viewer first."""
+    seats: Sequence[str] = ()
+    """Fields that hold a player's number: the derived observation counts them from the viewer."""
+    history: Sequence[str] = ()
+    """Fields that record the path, or are computed from others (keys, counters): not part of what "the same position" means."""
+    board: tuple[int, int] = (1, 1)
+    """Rows and columns: the derived observation lays fields of that many entries out as planes."""
+    observe: Callable[[Any, Any, Any], None] = DERIVED
+    """observe(state, player, planes): the position in the eyes of `player`; `planes` (float32, `observation`) arrives all zeros."""
+    observation: tuple[int, int, int] = (0, 0, 0)
+    """Shape of the planes: channels, rows, columns. Derived where `observe` is."""
+    action_view: np.ndarray[Any, Any] | None = None
+    """[players, actions]: the number under which a viewer's policy knows an action, where boards are turned to face the viewer."""
+    policy_planes: int = 0
+    """The first policy_planes·rows·columns policy entries form planes; the rest are single. 0: no layout."""
+    symmetries: Sequence[Symmetry] = ()
+    """Ways of turning the board that leave the game the same, the identity left out."""
+    features: Callable[[Any, Any, Any], None] | None = None
+    """features(state, player, values): writes what a linear EVAL weighs; for two players f(s, 0) = -f(s, 1)."""
+    feature_names: Sequence[str] = ()
+
+    # ── for search ──
+    key: Callable[[Any], Any] = DERIVED
+    """key(state): 64 bits; equal keys mean equal positions (history aside). Derived: a hash of the fields."""
+    gain: Callable[[Any, Any], float] | None = None
+    """gain(state, action): above 0 for a tactical action (capture, promotion, win), the larger the more it takes; else 0."""
+    tactical_actions: Callable[[Any, Any], int] = DERIVED
+    """tactical_actions(state, actions) -> n: those with a gain, where they can be listed faster than by trying `gain` on all."""
+    null_result: Callable[[Any], bool] | None = None
+    """null_result(state): passes the move where that is sound and returns True; else leaves the state alone and returns False."""
+    random_action: Callable[[Any, Any, Any], int] = DERIVED
+    """random_action(state, actions, rng): one legal action, exactly uniform; `actions` is scratch space. For slow listings."""
+
+    # ── for endgame tables ──
+    endgames: Sequence[tuple[str, int]] = ()
+    """Classes of positions few enough to be listed: name and number of indices; captures and promotions lead to earlier ones."""
+    endgame_index: Callable[[Any], int] | None = None
+    """endgame_index(state): the position's number among all classes together (0 ≤ number < the sum of their sizes), -1 if in none.
+    Positions in the middle of a turn are in none; history and counters do not count."""
+    endgame_position: Callable[[Any, Any], bool] | None = None
+    """endgame_position(state, index): the inverse; `state` arrives all zeros. False where the index stands for no position."""
+
+    # ── for people ──
+    names: Sequence[str] = ()
+    """The name of each action id, each different; empty for an id that no position uses. Derived: numbers."""
+    render: Callable[[Any], str] = DERIVED
+    """render(state): the board as text. Runs as plain Python."""
+    text: Callable[[Any], str] = DERIVED
+    """text(state): one line that says the position (FEN and the like). Derived: `field=values …`."""
+    parse: Callable[[Any, str], None] = DERIVED
+    """parse(state, text): the inverse; `state` arrives all zeros. Raises ValueError saying what is wrong."""
+
+    derived: frozenset[str] = field(default=frozenset(), init=False)
+    """Names of the functions that the game's file left to the defaults."""
+
+    def __post_init__(self) -> None:
+        self._check()
+        derive: dict[str, Callable[[Rules], Any]] = {
+            "key": defaults.key,
+            "random_action": defaults.random_action,
+            "tactical_actions": defaults.tactical_actions,
+            "render": defaults.render,
+            "text": defaults.text,
+            "parse": defaults.parse,
+        }
+        left_out = [name for name in ("observe", *derive) if getattr(self, name) is DERIVED]
+        settled: dict[str, Any] = {
+            "State": np.dtype((np.record, self.State)),
+            "max_legal": self.max_legal or self.actions,
+            "names": tuple(self.names) or tuple(map(str, range(self.actions))),
+            "values": tuple(map(float, self.values)),
+            "derived": frozenset(left_out),
+        }
+        if "observe" in left_out:
+            settled["observe"], settled["observation"] = defaults.observe(self)
+        settled |= {name: derive[name](self) for name in left_out if name != "observe"}
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)  # frozen for everybody else
+
+    def _check(self) -> None:
+        """What can be seen without playing; the rest is the doctor's."""
+        names = self.State.names
+        if names is None:
+            raise UserError(f"State: expected a structured dtype such as np.dtype([('board', np.int8, 9)]), got {self.State}")
+        for which in ("players", "actions", "max_plies"):
+            if getattr(self, which) < 1:
+                raise UserError(f"{which}: expected at least 1, got {getattr(self, which)}")
+        for which in ("owned", "seats", "history"):
+            for name in getattr(self, which):
+                if name not in names:
+                    raise UserError(f"{which}: expected names of State's fields ({', '.join(names)}), got '{name}'")
+        for name in self.owned:
+            shape = self.State[name].shape
+            if not shape or shape[0] != self.players:
+                raise UserError(f"owned: expected a field whose first axis is the {self.players} players, got '{name}' of shape {shape}")
+        used = [name for name in self.names if name]
+        if self.names and (len(self.names) != self.actions or len(set(used)) != len(used)):
+            twice = next((name for name in used if used.count(name) > 1), "none twice")
+            raise UserError(f"names: expected {self.actions} different names, got {len(self.names)} (twice: {twice})")
+        if self.features is not None and not self.feature_names:
+            raise UserError("feature_names: expected a name for each feature, got none")
+        if self.observe is not DERIVED and min(self.observation) < 1:
+            raise UserError(f"observation: expected channels, rows, columns of the planes, got {self.observation}")
+        if (self.text is DERIVED) != (self.parse is DERIVED):
+            raise UserError("text and parse: expected both or neither")
+        if list(self.values) != sorted(self.values) or any(abs(value) > 1 for value in self.values):
+            raise UserError(f"values: expected ascending numbers in [-1, 1], got {tuple(self.values)}")
+        if self.action_view is not None and (
+            self.action_view.shape != (self.players, self.actions)
+            or any(sorted(view) != list(range(self.actions)) for view in self.action_view.tolist())
+        ):
+            raise UserError(f"action_view: expected a permutation of the {self.actions} actions for each of {self.players} players")
+        planes = self.observation if self.observe is not DERIVED else None
+        for symmetry in self.symmetries:
+            symmetry.check(self.actions, planes and planes[0] * planes[1] * planes[2])
+
+

@@ -1,0 +1,1 @@
+"""Policy/value networks and their inference. torch starts here."""

@@ -1,0 +1,1 @@
+"""Games played by a search against itself, written down as records."""

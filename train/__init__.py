@@ -1,0 +1,1 @@
+"""The replay window, losses, the training loop, configuration, TensorBoard, the command line."""
