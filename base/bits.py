@@ -56,16 +56,16 @@ _ctlz = _instruction("llvm.ctlz", has_flag=True)
 
 
 # Overloads carry no annotations: numba compares them with the implementation's.
-@overload(popcount)  # type: ignore[untyped-decorator]
+@overload(popcount)
 def _popcount(word):  # type: ignore[no-untyped-def]
     return lambda word: _ctpop(U(word))
 
 
-@overload(lowest_bit)  # type: ignore[untyped-decorator]
+@overload(lowest_bit)
 def _lowest_bit(word):  # type: ignore[no-untyped-def]
     return lambda word: _cttz(U(word))
 
 
-@overload(highest_bit)  # type: ignore[untyped-decorator]
+@overload(highest_bit)
 def _highest_bit(word):  # type: ignore[no-untyped-def]
     return lambda word: 63 - _ctlz(U(word))

@@ -25,8 +25,8 @@ import hashlib
 import itertools
 import os
 import pickle
-import random
 import re
+import secrets
 import sys
 import traceback
 import types
@@ -67,7 +67,7 @@ def compiled(function: F, *, checked: bool = False, label: str = "") -> F:
     """
     if config.DISABLE_JIT:
         return function
-    return _Entry(function, checked, label)  # type: ignore[return-value]
+    return _Entry(function, checked, label)
 
 
 # ── translation: plain functions become dispatchers ──────────────────────────────────────────────────────────────────────────────
@@ -122,7 +122,9 @@ def _empty_copy(function: types.FunctionType) -> types.FunctionType:
     return copy
 
 
-def _fill(copy: types.FunctionType, function: types.FunctionType, checked: bool, callers: tuple[types.FunctionType, ...]) -> None:
+def _fill(
+    copy: types.FunctionType, function: types.FunctionType, checked: bool, callers: tuple[types.FunctionType, ...]
+) -> None:
     """Give `copy` what `function` refers to, with dispatchers in the place of plain functions."""
 
     def translated(value: Any) -> Any:
@@ -171,7 +173,14 @@ def _is_foreign(module: str | None) -> bool:
 
 def _globals(function: types.FunctionType) -> dict[str, Any]:
     """The global names that `function` (or a function inside it) reads and their values, builtins left out."""
-    names = sorted({i.argval for code in _codes(function.__code__) for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"})
+    names = sorted(
+        {
+            i.argval
+            for code in _codes(function.__code__)
+            for i in dis.get_instructions(code)
+            if i.opname == "LOAD_GLOBAL"
+        }
+    )
     return {name: function.__globals__[name] for name in names if name in function.__globals__}
 
 
@@ -214,7 +223,15 @@ def content_key(function: Callable[..., Any], checked: bool = False) -> str:
             digest.update(len(data).to_bytes(8, "little") + data)
 
     def add_code(code: types.CodeType) -> None:
-        add(code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount, code.co_flags)
+        add(
+            code.co_code,
+            code.co_names,
+            code.co_varnames,
+            code.co_freevars,
+            code.co_cellvars,
+            code.co_argcount,
+            code.co_flags,
+        )
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 add_code(constant)
@@ -261,7 +278,14 @@ def content_key(function: Callable[..., Any], checked: bool = False) -> str:
                 f"tuples, numpy arrays and dtypes, and functions ({_where(owner)})"
             )
 
-    add(sys.version_info[:3], numba.__version__, np.__version__, config.OPT, Path(bits.__file__).read_bytes(), _options(checked))
+    add(
+        sys.version_info[:3],
+        numba.__version__,
+        np.__version__,
+        config.OPT,
+        Path(bits.__file__).read_bytes(),
+        _options(checked),
+    )
     add_function(_plain(function))
     return digest.hexdigest()
 
@@ -290,7 +314,10 @@ class _ContentCache(_Cache):  # type: ignore[misc]
         try:
             data = path.read_bytes()
             payload = data[len(_MAGIC) + 32 :]
-            if data[: len(_MAGIC)] != _MAGIC or hashlib.sha256(payload).digest() != data[len(_MAGIC) : len(_MAGIC) + 32]:
+            if (
+                data[: len(_MAGIC)] != _MAGIC
+                or hashlib.sha256(payload).digest() != data[len(_MAGIC) : len(_MAGIC) + 32]
+            ):
                 raise ValueError("damaged")
             result = CompileResult._rebuild(target, *pickle.loads(payload))
             os.utime(path)
@@ -307,7 +334,7 @@ class _ContentCache(_Cache):  # type: ignore[misc]
         if reason := _uncachable(result.library):
             warnings.warn(f"'{self._function.__name__}' compiles anew at each start: {reason}", stacklevel=2)
             return
-        payload = dumps(CompileResultCacheImpl.reduce(self, result))  # type: ignore[arg-type]
+        payload = dumps(CompileResultCacheImpl.reduce(self, result))
         path = self._path(signature, result.target_context)
         try:
             write_bytes(path, _MAGIC + hashlib.sha256(payload).digest() + payload)
@@ -330,7 +357,9 @@ def _uncachable(library: Any) -> str:
     if library.has_dynamic_globals:
         return "it refers to an array over 1 MB"
     for variable in library._final_module.global_variables:
-        if variable.name.startswith(RuntimeLinker.PREFIX):  # an address that only this process fills in: a crash in the next
+        if variable.name.startswith(
+            RuntimeLinker.PREFIX
+        ):  # an address that only this process fills in: a crash in the next
             return "a function in it calls itself with other types than it was called with; cast the arguments of its first call"
     return ""
 
@@ -360,7 +389,7 @@ def _announce(label: str) -> None:
 def _start_symbols_at_random() -> None:
     """Symbols are qualified name + a per-process counter + types: two games of one factory, cached by two processes, would share
     one, and the first to be loaded would silently play for both. A random start keeps them apart."""
-    FunctionIdentity._unique_ids = itertools.count(random.SystemRandom().getrandbits(40))
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(40))
 
 
 _start_symbols_at_random()
@@ -371,7 +400,9 @@ if hasattr(os, "register_at_fork"):
 # ── errors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _PLACE = re.compile(r'File "(?P<file>[^"<]+)", line (?P<line>\d+)')
-_NOISE = re.compile(r"Failed in|During:|File |\^|There (is|are) |Overload |Enable |Rejected |All templates|raised from|>>>")
+_NOISE = re.compile(
+    r"Failed in|During:|File |\^|There (is|are) |Overload |Enable |Rejected |All templates|raised from|>>>"
+)
 
 
 def _explained(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """One-line errors, and the way every command starts.
 
-A `UserError` is the caller's mistake: it says what was expected, what came, and where. Everything else is a bug and keeps its
-traceback. A command is three lines:
+A `UserError` is the caller's mistake: it says what was expected, what came, and where. Everything else is a bug and
+keeps its traceback. A command begins and ends like this:
 
     def main(argv: Sequence[str]) -> int:
         parser = Arguments(description=__doc__)
@@ -47,7 +47,8 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpF
     """Defaults behind every option that has one; descriptions as they were written."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        return action.help if action.default in (None, False) else super()._get_help_string(action)
+        silent = action.default is None or action.default is False
+        return action.help if silent else super()._get_help_string(action)
 
 
 class Arguments(argparse.ArgumentParser):
@@ -58,7 +59,8 @@ class Arguments(argparse.ArgumentParser):
     """
 
     def __init__(self, *, prog: str | None = None, **options: Any) -> None:
-        super().__init__(prog=prog or program(), **{"formatter_class": _Help, "allow_abbrev": False} | options)
+        options.setdefault("formatter_class", _Help)
+        super().__init__(prog=prog or program(), allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
         self.exit(MISUSE, f"{self.prog}: error: {message}\n")
@@ -74,19 +76,20 @@ class Arguments(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            raise argparse.ArgumentError(action, error.message + nearest(str(value), map(str, action.choices or ()))) from None
+            near = nearest(str(value), map(str, action.choices or ()))
+            raise argparse.ArgumentError(action, error.message + near) from None
 
 
 def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None = None) -> NoReturn:
-    """Run `main` as a program and leave with its exit code; see the table of what people get to see.
+    """Run `main` as a program and leave with the exit code it returns, or, where it raises:
 
-    | raised                                     | shown on stderr           | exit code |
-    |--------------------------------------------|---------------------------|-----------|
-    | UserError, OSError (no file, disk full, …) | PROG: error: MESSAGE      | 2         |
-    | KeyboardInterrupt                          | nothing                   | 130       |
-    | BrokenPipeError, stdout closed by its reader | nothing                 | 141       |
-    | SystemExit                                 | its own                   | its own   |
-    | anything else is a bug                     | its traceback             | 1         |
+    | raised                                       | shown on stderr      | exit code |
+    |----------------------------------------------|----------------------|-----------|
+    | UserError, OSError (no file, disk full, ...) | PROG: error: MESSAGE | 2         |
+    | KeyboardInterrupt                            | nothing              | 130       |
+    | BrokenPipeError (`| head` has seen enough)   | nothing              | 141       |
+    | SystemExit                                   | nothing              | its own   |
+    | anything else is a bug                       | its traceback        | 1         |
     """
     code: Any
     try:

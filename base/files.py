@@ -5,9 +5,9 @@
         ...                                             # write into `folder`; it takes its name when the block ends
     remove_leftovers(run)                               # what killed writers left behind; live ones are not harmed
 
-A temporary is called `.NAME.RANDOM.tmp` and stays locked by its writer until it has its name: one that can be locked
-by somebody else has a dead writer. Where there are no locks (Windows), leftovers are therefore left alone, `file_lock`
-warns that it keeps nobody out, and folders are not fsynced.
+A temporary is called `.NAME.RANDOM.tmp` and stays locked by its writer until it has its name: one that somebody else
+can lock has a dead writer. Windows is served without locks: there leftovers stay, `file_lock` keeps nobody out, and
+folders are not fsynced.
 """
 
 import functools
@@ -87,8 +87,8 @@ def read_json(path: StrPath) -> Any:
 def durable_folder(path: StrPath, *, replace: bool = False) -> Iterator[Path]:
     """A temporary folder that becomes `path`, whole, when the block ends well, and vanishes when it does not.
 
-    An existing `path` is refused, or with `replace` exchanged. Two renames do that, and a process killed between them leaves
-    the old folder, whole, as `.NAME.RANDOM.old`; `remove_leftovers` puts it back.
+    An existing `path` is refused, or with `replace` exchanged. That takes two renames; a process killed between them
+    leaves the old folder, whole, as `.NAME.RANDOM.old`, and `remove_leftovers` puts it back.
     """
     path = Path(path)
     refusal = UserError(f"{path}: expected a folder to be made, but it exists already")
@@ -152,16 +152,14 @@ def file_lock(path: StrPath, *, wait: bool = True) -> Iterator[None]:
         if not take_lock(handle, wait=wait):
             raise UserError(f"{path}: expected a free lock, but somebody else holds it")
         yield
-        drop_lock(handle)
     finally:
+        drop_lock(handle)
         os.close(handle)
 
 
 def take_lock(handle: int, *, wait: bool) -> bool:
     """Lock the open file `handle` for its holder alone; False where somebody else has it and `wait` is off."""
-    if sys.platform == "win32":
-        _warn_once("no file locks on this system: two writers of one file are not kept apart")
-    else:
+    if sys.platform != "win32":
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
@@ -186,7 +184,7 @@ def make_folder(path: Path) -> None:
 def sync_folder(path: Path) -> None:
     """Make the names in a folder durable."""
     if sys.platform != "win32":
-        handle = os.open(path, os.O_RDONLY)
+        handle = _open_folder(path)
         try:
             os.fsync(handle)
         finally:
@@ -225,13 +223,8 @@ def _spare_cache(root: Path) -> Path:
         status = spare.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
             spare = Path(tempfile.mkdtemp(prefix="zermelo-"))
-    _warn_once(f"{root}: cannot be written; the cache is in {spare} instead")
+    warnings.warn(f"{root}: cannot be written; the cache is in {spare} instead", stacklevel=3)
     return spare
-
-
-@functools.cache
-def _warn_once(message: str) -> None:
-    warnings.warn(message, stacklevel=3)
 
 
 def _claim(target: Path, *, folder: bool) -> tuple[Path, int]:
@@ -241,10 +234,12 @@ def _claim(target: Path, *, folder: bool) -> tuple[Path, int]:
         try:
             if folder:
                 path.mkdir()
-                if sys.platform == "win32":  # where folders cannot be opened
-                    return path, os.open(os.devnull, os.O_RDONLY)
-            handle = os.open(path, os.O_RDONLY if folder else os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-            with suppress(OSError):  # a file system without locks: remove_leftovers gets none either, and removes nothing
+                handle = _open_folder(path)
+            else:
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            if sys.platform == "win32":
+                return path, handle
+            with suppress(OSError):  # a file system without locks: there remove_leftovers removes nothing
                 take_lock(handle, wait=True)
             with suppress(FileNotFoundError):
                 if os.path.samestat(path.stat(), os.fstat(handle)):
@@ -256,9 +251,14 @@ def _claim(target: Path, *, folder: bool) -> tuple[Path, int]:
         # here remove_leftovers came between making and locking
 
 
+def _open_folder(path: Path) -> int:
+    return os.open(path if sys.platform != "win32" else os.devnull, os.O_RDONLY)  # Windows cannot open folders
+
+
 def _exchange(new: Path, path: Path) -> None:
+    """Give `new` the name `path`, and remove what had it. The old folder stays locked while it has no name."""
     old = new.with_suffix(".old")
-    handle = os.open(path, os.O_RDONLY) if sys.platform != "win32" else os.open(os.devnull, os.O_RDONLY)
+    handle = _open_folder(path)
     try:
         with suppress(OSError):
             take_lock(handle, wait=True)
@@ -278,7 +278,7 @@ def _sync_tree(folder: Path) -> None:
         for name in names:
             path = Path(parent, name)
             if path.is_file() and not path.is_symlink():
-                with open(path, "rb+") as file:
+                with open(path, "rb+" if sys.platform == "win32" else "rb") as file:
                     os.fsync(file.fileno())
         sync_folder(Path(parent))
 

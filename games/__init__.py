@@ -8,4 +8,15 @@ from games.engine.registry import builtin_games, load, variants
 from games.engine.rules import CHANCE, Rules
 from games.engine.symmetry import Symmetry, grid_symmetries, symmetry, turns
 
-__all__ = ["CHANCE", "Game", "Rules", "Symmetry", "builtin_games", "grid_symmetries", "load", "symmetry", "turns", "variants"]
+__all__ = [
+    "CHANCE",
+    "Game",
+    "Rules",
+    "Symmetry",
+    "builtin_games",
+    "grid_symmetries",
+    "load",
+    "symmetry",
+    "turns",
+    "variants",
+]

@@ -193,7 +193,9 @@ def game() -> Rules:
         observe=observe,
         observation=(2, ROWS, COLUMNS),
         symmetries=[
-            symmetry("mirror", (2, ROWS, COLUMNS), lambda row, column: (row, COLUMNS - 1 - column), range(COLUMNS)[::-1])
+            symmetry(
+                "mirror", (2, ROWS, COLUMNS), lambda row, column: (row, COLUMNS - 1 - column), range(COLUMNS)[::-1]
+            )
         ],
         key=key,
         gain=gain,

@@ -34,10 +34,14 @@ def game(size: Literal[6, 8] = 8) -> Rules:
     UP_MASKS = np.array([columns(1, size - 1), columns(0, size - 2), BOARD, columns(1, size - 1)], np.uint64)
     DOWN_MASKS = np.array([columns(0, size - 2), columns(1, size - 1), BOARD, columns(0, size - 2)], np.uint64)
     CORNERS = squares((0, 0), (0, -1), (-1, 0), (-1, -1))
-    EDGES = (columns(0, 0) | columns(size - 1, size - 1) | squares(*((row, c) for row in (0, -1) for c in range(size)))) & ~CORNERS
+    EDGES = (
+        columns(0, 0) | columns(size - 1, size - 1) | squares(*((row, c) for row in (0, -1) for c in range(size)))
+    ) & ~CORNERS
     CORNER = np.array([squares((row, column)) for row in (0, -1) for column in (0, -1)], np.uint64)
     DIAGONAL_TO = np.array([squares((row, column)) for row in (1, -2) for column in (1, -2)], np.uint64)
-    BESIDE = np.array([squares((r, d), (s, c)) for r, s in ((0, 1), (-1, -2)) for c, d in ((0, 1), (-1, -2))], np.uint64)
+    BESIDE = np.array(
+        [squares((r, d), (s, c)) for r, s in ((0, 1), (-1, -2)) for c, d in ((0, 1), (-1, -2))], np.uint64
+    )
 
     def initial(state: Any) -> None:
         half = size // 2
@@ -184,7 +188,9 @@ def game(size: Literal[6, 8] = 8) -> Rules:
             raise ValueError(f"expected {size} rows of {size} x, o or '.', separated by '/', got '{text}'")
         mover, passes = (words[1:] + ["x", "0"][len(words) - 1 :])[:2]
         if len(words) > 3 or mover not in ("x", "o") or passes not in ("0", "1", "2"):
-            raise ValueError(f"expected x or o to move and 0, 1 or 2 passes behind the board, got '{' '.join(words[1:])}'")
+            raise ValueError(
+                f"expected x or o to move and 0, 1 or 2 passes behind the board, got '{' '.join(words[1:])}'"
+            )
         marks = "".join(rows)
         for player, mark in enumerate("xo"):
             state.discs[player] = sum(1 << cell for cell in range(cells) if marks[cell] == mark)

@@ -1,8 +1,8 @@
 """Tic-tac-toe. Actions are squares, `a1` top left, numbered
 
-    a1 b1 c1      0 1 2
-    a2 b2 c2      3 4 5
-    a3 b3 c3      6 7 8
+a1 b1 c1      0 1 2
+a2 b2 c2      3 4 5
+a3 b3 c3      6 7 8
 """
 
 from typing import Any
@@ -84,7 +84,9 @@ def game() -> Rules:
     def render(state: Any) -> str:
         rows = ["  a b c"]
         for row in range(3):
-            cells = ["X" if state.marks[0, i] else "O" if state.marks[1, i] else "." for i in range(3 * row, 3 * row + 3)]
+            cells = [
+                "X" if state.marks[0, i] else "O" if state.marks[1, i] else "." for i in range(3 * row, 3 * row + 3)
+            ]
             rows.append(f"{row + 1} {' '.join(cells)}")
         return "\n".join(rows)
 

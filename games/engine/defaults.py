@@ -78,7 +78,9 @@ def observe(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], tuple[int, i
         shape = rules.State[name].shape
         entries = int(np.prod(shape))
         cells = rows * columns
-        is_plane = cells > 1 and entries % cells == 0 and (not shape or shape[-1] == cells or shape[-2:] == (rows, columns))
+        is_plane = (
+            cells > 1 and entries % cells == 0 and (not shape or shape[-1] == cells or shape[-2:] == (rows, columns))
+        )
         size = entries // cells if is_plane else entries
         if name in rules.owned:
             writer = _owned(name, channels, size, rules.players, is_plane, rules.board)
@@ -91,7 +93,9 @@ def observe(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], tuple[int, i
     return write, (channels, rows, columns)
 
 
-def _array(name: str, first: int, channels: int, is_plane: bool, board: tuple[int, int]) -> Callable[[Any, Any, Any], None]:
+def _array(
+    name: str, first: int, channels: int, is_plane: bool, board: tuple[int, int]
+) -> Callable[[Any, Any, Any], None]:
     rows, columns = board
 
     def planes_of(state: Any, player: Any, planes: Any) -> None:
@@ -136,7 +140,9 @@ def _number(name: str, channel: int, players: int) -> Callable[[Any, Any, Any], 
     return seat if players else number
 
 
-def _both(first: Callable[[Any, Any, Any], None], second: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], None]:
+def _both(
+    first: Callable[[Any, Any, Any], None], second: Callable[[Any, Any, Any], None]
+) -> Callable[[Any, Any, Any], None]:
     def both(state: Any, player: Any, planes: Any) -> None:
         first(state, player, planes)
         second(state, player, planes)
@@ -212,7 +218,11 @@ def parse(rules: Rules) -> Callable[[Any, str], None]:
 
 def _number_of(word: str, base: np.dtype[Any]) -> Any:
     if base.kind == "b":
-        return {"True": True, "False": False, "1": True, "0": False}.get(word) if word in ("True", "False", "0", "1") else int("?")
+        return (
+            {"True": True, "False": False, "1": True, "0": False}.get(word)
+            if word in ("True", "False", "0", "1")
+            else int("?")
+        )
     if base.kind == "f":
         return float(word)
     number = int(word)
@@ -231,7 +241,10 @@ def render(rules: Rules) -> Callable[[Any], str]:
         for name in names:
             value = np.asarray(state[name])
             if value.size == board[0] * board[1] > 1:
-                lines += [f"{name}:", *(" ".join(f"{cell!s:>2}" for cell in row) for row in value.reshape(board).tolist())]
+                lines += [
+                    f"{name}:",
+                    *(" ".join(f"{cell!s:>2}" for cell in row) for row in value.reshape(board).tolist()),
+                ]
             else:
                 lines.append(f"{name}: {' '.join(map(str, value.ravel().tolist()))}")
         return "\n".join(lines)

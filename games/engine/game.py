@@ -10,6 +10,7 @@ A position is a numpy record of the game's dtype (`state.mover`, `state.heaps[0]
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -130,12 +131,19 @@ class Game:
     def name_of(self, action: int) -> str:
         return self.names[action]
 
+    def id_of(self, text: str) -> int | None:
+        """The action of that name, legal or not; capitals matter only where two names differ by them."""
+        found = self._ids.get(text)
+        return found if found is not None else self._folded_ids.get(text.casefold())
+
+    @cached_property
+    def _folded_ids(self) -> dict[str, int]:
+        counts = Counter(name.casefold() for name in self._ids)
+        return {name.casefold(): action for name, action in self._ids.items() if counts[name.casefold()] == 1}
+
     def action(self, state: Any, text: str) -> int:
         """The legal action of that name."""
-        found = self._ids.get(text)
-        if found is None:
-            folded = [action for name, action in self._ids.items() if name.casefold() == text.casefold()]
-            found = folded[0] if len(folded) == 1 else None
+        found = self.id_of(text)
         if found is not None and found in self.legal_actions(state):
             return found
         what = "illegal" if found is not None else "unknown"
@@ -174,16 +182,34 @@ class Game:
 
     def perft(self, depth: int, state: Any = None, turns: bool = False) -> int:
         """Number of action sequences of exactly `depth` actions (or whole turns); a finished position has none."""
-        state = self.initial() if state is None else state
+        state = self._counted_from(depth, state)
+        return 0 if depth > 0 and self.is_terminal(state) else self._count(state, depth, turns)
+
+    def divide(self, depth: int, state: Any = None, turns: bool = False) -> dict[str, int]:
+        """Perft split by the first action, by name."""
+        state = self._counted_from(depth, state)
+        found = {}
+        for action in self.legal_actions(state) if depth > 0 else []:
+            after = self.result(state, action)
+            is_whole = not turns or not self.movements(after) or self._to_move(after) != self._to_move(state)
+            left = depth - 1 if is_whole else depth
+            found[self.names[action]] = self._count(after, left, turns)
+        return dict(sorted(found.items()))
+
+    def _counted_from(self, depth: int, state: Any) -> Any:
         if depth < 0:
             raise UserError(f"depth: expected 0 or more, got {depth}")
-        if depth > 0 and self.is_terminal(state):
-            return 0
+        return self.initial() if state is None else state
+
+    def _count(self, state: Any, depth: int, turns: bool) -> int:
         levels = depth + 1
         while True:
             actions = np.zeros((levels, self.rules.max_legal), np.int32)
-            states = self.scratch(state, levels)
-            found = int(self.kernel(kernels.perft_turns if turns else kernels.perft)(states, actions, depth))
+            found = int(
+                self.kernel(kernels.perft_turns if turns else kernels.perft)(
+                    self.scratch(state, levels), actions, depth
+                )
+            )
             if found >= 0:
                 return found
             levels *= 2  # turns of several actions reached deeper than there was room
@@ -225,7 +251,9 @@ class Game:
                             [rules.utility(trial, player) for player in range(rules.players)]
                             break
                         n = rules.legal_actions(trial, actions)
-                        if not 0 < n <= rules.max_legal or not all(0 <= action < rules.actions for action in actions[:n]):
+                        if not 0 < n <= rules.max_legal or not all(
+                            0 <= action < rules.actions for action in actions[:n]
+                        ):
                             raise IndexError("actions out of range")
                         if not CHANCE <= rules.to_move(trial) < rules.players:
                             raise IndexError("player out of range")
@@ -236,7 +264,8 @@ class Game:
                     raise UserError(f"position of {self.name}: the game can't be played on from '{text}'") from None
 
     def _compiled(self, name: str) -> Callable[..., Any]:
-        return compiled(getattr(self.rules, name), label=self.name)
+        function: Callable[..., Any] = getattr(self.rules, name)
+        return compiled(function, label=self.name)
 
     _initial = cached_property(lambda self: self._compiled("initial"))
     _to_move = cached_property(lambda self: self._compiled("to_move"))

@@ -33,7 +33,7 @@ def perft(rules: Rules) -> Callable[..., int]:
         return total
 
     def perft(states: Any, actions: Any, depth: int) -> int:
-        return count(states, actions, np.int64(0), np.int64(depth)) if depth > 0 else 1
+        return count(states, actions, 0, depth) if depth > 0 else 1
 
     return perft
 
@@ -67,14 +67,19 @@ def perft_turns(rules: Rules) -> Callable[..., int]:
         return total
 
     def perft_turns(states: Any, actions: Any, turns: int) -> int:
-        return count(states, actions, np.int64(0), np.int64(turns)) if turns > 0 else 1
+        return count(states, actions, 0, turns) if turns > 0 else 1
 
     return perft_turns
 
 
 def sampler(rules: Rules) -> Callable[[Any, Any, Any], int]:
     """A helper for kernels: one action at random, uniform where a player moves, by its probability where chance does."""
-    legal_actions, random_action, to_move, chance = rules.legal_actions, rules.random_action, rules.to_move, rules.chance
+    legal_actions, random_action, to_move, chance = (
+        rules.legal_actions,
+        rules.random_action,
+        rules.to_move,
+        rules.chance,
+    )
     if chance is None:
         return random_action
     probability = chance
@@ -98,7 +103,13 @@ def playouts(rules: Rules) -> Callable[..., int]:
 
     Adds every game's utilities to `totals`.
     """
-    result, is_terminal, utility, players, sample = rules.result, rules.is_terminal, rules.utility, rules.players, sampler(rules)
+    result, is_terminal, utility, players, sample = (
+        rules.result,
+        rules.is_terminal,
+        rules.utility,
+        rules.players,
+        sampler(rules),
+    )
 
     def playouts(states: Any, actions: Any, rng: Any, games: int, totals: Any) -> int:
         plies = 0
@@ -153,7 +164,18 @@ def trace(rules: Rules) -> Callable[..., int]:
     return trace
 
 
-EXAMINED = ("to_move", "legal_actions", "is_terminal", "utility", "chance", "key", "observe", "features", "gain", "tactical_actions")
+EXAMINED = (
+    "to_move",
+    "legal_actions",
+    "is_terminal",
+    "utility",
+    "chance",
+    "key",
+    "observe",
+    "features",
+    "gain",
+    "tactical_actions",
+)
 
 
 def examine(rules: Rules) -> Callable[..., int]:
@@ -222,3 +244,14 @@ def examine(rules: Rules) -> Callable[..., int]:
         return max_plies
 
     return examine
+
+
+def draws(rules: Rules) -> Callable[..., None]:
+    """Counts what random_action gives: draws(states [1], actions [max_legal], rng, n, times [actions])."""
+    random_action = rules.random_action
+
+    def draws(states: Any, actions: Any, rng: Any, n: int, times: Any) -> None:
+        for _ in range(n):
+            times[random_action(states[0], actions, rng)] += 1
+
+    return draws

@@ -39,7 +39,9 @@ _WORD = re.compile(r"""\s*(?:(?P<key>[A-Za-z_]\w*)\s*=)?\s*(?:"(?P<quoted>[^"]*)
 def builtin_games() -> tuple[str, ...]:
     """Names of the games in the folder."""
     files = sorted(FOLDER.glob("*.py"))
-    return tuple(file.stem for file in files if re.search(r"^def game\(", file.read_text(encoding="utf-8"), re.MULTILINE))
+    return tuple(
+        file.stem for file in files if re.search(r"^def game\(", file.read_text(encoding="utf-8"), re.MULTILINE)
+    )
 
 
 def variants() -> list[str]:
@@ -52,6 +54,22 @@ def variants() -> list[str]:
             found.append(name)
         found += [f"{name}:{options}" for options in getattr(module, "VARIANTS", ())]
     return found
+
+
+def options_of(name: str) -> dict[str, str]:
+    """The options of a game of the folder: name and what may be given, in words."""
+    factory = _module(name).game
+    kinds = typing.get_type_hints(factory, include_extras=True)
+    return {
+        option: _in_words(kinds.get(option, str))
+        + ("" if parameter.default is parameter.empty else f", default {parameter.default}")
+        for option, parameter in _parameters(factory).items()
+    }
+
+
+def summary_of(name: str) -> str:
+    """The first line of a game's file."""
+    return (_module(name).__doc__ or "").strip().splitlines()[0]
 
 
 def load(text: str) -> Game:
@@ -83,8 +101,16 @@ def _load(where: str, options: tuple[tuple[str | None, str], ...]) -> Game:
     if not callable(factory):
         raise UserError(f"{where}: expected a function 'game(...) -> Rules' in this file, found none")
     resolved = _resolved(where, factory, options)
-    positional = [resolved[name] for name, parameter in _parameters(factory).items() if parameter.kind is parameter.POSITIONAL_ONLY]
-    named = {name: value for name, value in resolved.items() if _parameters(factory)[name].kind is not inspect.Parameter.POSITIONAL_ONLY}
+    positional = [
+        resolved[name]
+        for name, parameter in _parameters(factory).items()
+        if parameter.kind is parameter.POSITIONAL_ONLY
+    ]
+    named = {
+        name: value
+        for name, value in resolved.items()
+        if _parameters(factory)[name].kind is not inspect.Parameter.POSITIONAL_ONLY
+    }
     try:
         rules = factory(*positional, **named)
     except UserError as error:
@@ -109,7 +135,9 @@ def _module(where: str) -> ModuleType:
     if not _is_file(where):
         if where not in builtin_games():
             known = ", ".join(builtin_games())
-            raise UserError(f"unknown game '{where}': expected one of {known}, or a file.py{nearest(where, builtin_games())}")
+            raise UserError(
+                f"unknown game '{where}': expected one of {known}, or a file.py{nearest(where, builtin_games())}"
+            )
         return importlib.import_module(f"games.{where}")
     path = Path(where).resolve()
     if not path.is_file():
@@ -170,7 +198,9 @@ def _resolved(where: str, factory: Any, options: tuple[tuple[str | None, str], .
         given[name] = _value(where, name, kinds.get(name, str), text)
     for name, parameter in parameters.items():
         if name not in given and parameter.default is parameter.empty:
-            raise UserError(f"{where}: expected a value for '{name}', as in {where}:{name if name not in unnamed else ''}…")
+            raise UserError(
+                f"{where}: expected a value for '{name}', as in {where}:{name if name not in unnamed else ''}…"
+            )
     return {name: given.get(name, parameter.default) for name, parameter in parameters.items()}
 
 
@@ -179,13 +209,11 @@ def _allowed(parameters: dict[str, inspect.Parameter]) -> str:
 
 
 def _value(where: str, name: str, kind: Any, text: str) -> Any:
-    def refuse(expected: str) -> UserError:
-        return UserError(f"{where}: {name}: expected {expected}, got '{text}'")
-
+    refusal = UserError(f"{where}: {name}: expected {_in_words(kind)}, got '{text}'")
     if get_origin(kind) is Literal:
         by_text = {str(value): value for value in get_args(kind)}
         if text not in by_text:
-            raise refuse(f"one of {', '.join(by_text)}")
+            raise refusal
         return by_text[text]
     limits = None
     if get_origin(kind) is typing.Annotated:
@@ -193,12 +221,19 @@ def _value(where: str, name: str, kind: Any, text: str) -> Any:
     try:
         value = kind(text)
     except ValueError:
-        raise refuse({int: "a whole number", float: "a number"}.get(kind, kind.__name__)) from None
-    if isinstance(value, float) and not math.isfinite(value):
-        raise refuse("a finite number")
-    if isinstance(limits, range) and value not in limits:
-        raise refuse(f"{limits[0]} to {limits[-1]}")
+        raise refusal from None
+    if (isinstance(value, float) and not math.isfinite(value)) or (isinstance(limits, range) and value not in limits):
+        raise refusal
     return value
+
+
+def _in_words(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(map(str, get_args(kind)))}"
+    if get_origin(kind) is typing.Annotated:
+        limits = get_args(kind)[1]
+        return f"{limits[0]} to {limits[-1]}" if isinstance(limits, range) else _in_words(get_args(kind)[0])
+    return {int: "a whole number", float: "a finite number", str: "text"}.get(kind, str(kind))
 
 
 def _written(value: Any) -> str:

@@ -158,7 +158,9 @@ class Rules:
         """What can be seen without playing; the rest is the doctor's."""
         names = self.State.names
         if names is None:
-            raise UserError(f"State: expected a structured dtype such as np.dtype([('board', np.int8, 9)]), got {self.State}")
+            raise UserError(
+                f"State: expected a structured dtype such as np.dtype([('board', np.int8, 9)]), got {self.State}"
+            )
         for which in ("players", "actions", "max_plies"):
             if getattr(self, which) < 1:
                 raise UserError(f"{which}: expected at least 1, got {getattr(self, which)}")
@@ -169,7 +171,9 @@ class Rules:
         for name in self.owned:
             shape = self.State[name].shape
             if not shape or shape[0] != self.players:
-                raise UserError(f"owned: expected a field whose first axis is the {self.players} players, got '{name}' of shape {shape}")
+                raise UserError(
+                    f"owned: expected a field whose first axis is the {self.players} players, got '{name}' of shape {shape}"
+                )
         used = [name for name in self.names if name]
         if self.names and (len(self.names) != self.actions or len(set(used)) != len(used)):
             twice = next((name for name in used if used.count(name) > 1), "none twice")
@@ -186,9 +190,9 @@ class Rules:
             self.action_view.shape != (self.players, self.actions)
             or any(sorted(view) != list(range(self.actions)) for view in self.action_view.tolist())
         ):
-            raise UserError(f"action_view: expected a permutation of the {self.actions} actions for each of {self.players} players")
+            raise UserError(
+                f"action_view: expected a permutation of the {self.actions} actions for each of {self.players} players"
+            )
         planes = self.observation if self.observe is not DERIVED else None
         for symmetry in self.symmetries:
             symmetry.check(self.actions, planes and planes[0] * planes[1] * planes[2])
-
-

@@ -27,11 +27,16 @@ class Symmetry:
     def check(self, actions: int, entries: int | None) -> None:
         for what, table, size in (("actions", self.actions, actions), ("observation", self.observation, entries)):
             if size is not None and sorted(np.asarray(table).tolist()) != list(range(size)):
-                raise UserError(f"symmetry '{self.name}': expected {what} to be a permutation of {size} numbers, got {len(table)} entries")
+                raise UserError(
+                    f"symmetry '{self.name}': expected {what} to be a permutation of {size} numbers, got {len(table)} entries"
+                )
 
 
 def symmetry(
-    name: str, shape: tuple[int, int, int], turn: Callable[[int, int], Cell], actions: Sequence[int] | np.ndarray[Any, Any]
+    name: str,
+    shape: tuple[int, int, int],
+    turn: Callable[[int, int], Cell],
+    actions: Sequence[int] | np.ndarray[Any, Any],
 ) -> Symmetry:
     """The symmetry that takes cell (row, column) to `turn(row, column)` on every plane of `shape`, and action a to `actions[a]`."""
     channels, rows, columns = shape
@@ -67,6 +72,8 @@ def grid_symmetries(channels: int, rows: int, columns: int, extra: int = 0) -> l
     found = []
     for name, turn in turns(rows, columns).items():
         cells = [turn(row, column) for row in range(rows) for column in range(columns)]
-        actions = [row * columns + column for row, column in cells] + list(range(rows * columns, rows * columns + extra))
+        actions = [row * columns + column for row, column in cells] + list(
+            range(rows * columns, rows * columns + extra)
+        )
         found.append(symmetry(name, (channels, rows, columns), turn, actions))
     return found

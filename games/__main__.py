@@ -1,0 +1,152 @@
+"""The rules at the command line: list, show, perft, trace, doctor.
+
+    python -m games list
+    python -m games show othello --moves "d3 c5"
+    python -m games perft connect_four --depth 8
+    python -m games doctor ./my_game.py
+
+GAME is a name with options (othello:size=6), a tree of a textbook (tree:two_ply.json), or a file with rules of your own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from base.errors import Arguments, run_command
+from games.engine.doctor import examine
+from games.engine.game import Game
+from games.engine.registry import builtin_games, load, options_of, summary_of
+from games.engine.rules import CHANCE
+from games.engine.tracing import Tracer
+
+
+def main(argv: Sequence[str]) -> int:
+    options = parser().parse_args(argv)
+    code: int = options.run(options)
+    return code
+
+
+def parser() -> Arguments:
+    found = Arguments(description=__doc__)
+    commands = found.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: Any, text: str) -> argparse.ArgumentParser:
+        added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+        added.set_defaults(run=run)
+        return added
+
+    added = command("list", run_list, "the games that there are, and their options")
+    added.add_argument("--json", action="store_true", help="one JSON array")
+
+    added = command("show", run_show, "draw a position: board, whose move it is, legal moves, outcome")
+    added.add_argument("game", metavar="GAME")
+    added.add_argument(
+        "--moves", default="", metavar="TEXT", help="actions from the start (or from --position), by name"
+    )
+    added.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
+
+    added = command("perft", run_perft, "count the action sequences of a given length")
+    added.add_argument("game", metavar="GAME")
+    added.add_argument("--depth", type=int, required=True, metavar="N", help="length of the sequences")
+    added.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
+    added.add_argument("--divide", action="store_true", help="split by the first action")
+    added.add_argument("--turns", action="store_true", help="count whole turns instead of actions")
+    added.add_argument("--json", action="store_true", help="end with one line of JSON")
+
+    added = command("trace", run_trace, "replay games from standard input, one per line, as JSON lines")
+    added.add_argument("game", metavar="GAME")
+
+    added = command("doctor", run_doctor, "examine a game's rules; exit code 1 if something is wrong with them")
+    added.add_argument("game", metavar="GAME")
+    added.add_argument("--games", type=int, default=1000, metavar="N", help="random games to play")
+    added.add_argument("--seed", type=int, default=1, metavar="N", help="of the random games")
+    return found
+
+
+def run_list(options: argparse.Namespace) -> int:
+    if options.json:
+        games = [{"name": name, "options": options_of(name), "about": summary_of(name)} for name in builtin_games()]
+        print(json.dumps(games, ensure_ascii=False))
+        return 0
+    width = max(map(len, builtin_games()))
+    for name in builtin_games():
+        print(f"{name:{width}}  {summary_of(name)}")
+        for option, words in options_of(name).items():
+            print(f"{'':{width}}    {option}: {words}")
+    return 0
+
+
+def run_show(options: argparse.Namespace) -> int:
+    game = load(options.game)
+    state = game.play(options.moves, position_of(game, options.position))
+    print(f"{game.name}\n\n{game.render(state)}\n\nposition: {game.text(state)}")
+    if game.is_terminal(state):
+        print(f"over: {outcome(game, state)}")
+        return 0
+    mover = game.to_move(state)
+    print("to move: chance" if mover == CHANCE else f"to move: player {mover}")
+    legal = sorted(game.names[action] for action in game.legal_actions(state))
+    print(f"legal ({len(legal)}): {' '.join(legal)}")
+    return 0
+
+
+def outcome(game: Game, state: Any) -> str:
+    utilities = game.utility(state)
+    best = [player for player, value in enumerate(utilities) if value == max(utilities)]
+    verdict = "drawn" if len(set(utilities)) == 1 else f"player {' and '.join(map(str, best))} wins"
+    return f"{verdict} (utilities {', '.join(f'{value:g}' for value in utilities)})"
+
+
+def run_perft(options: argparse.Namespace) -> int:
+    game = load(options.game)
+    state = position_of(game, options.position)
+    game.perft(min(options.depth, 1), state, options.turns)  # compiles, so that what follows is counting alone
+    start = time.perf_counter()
+    if options.divide:
+        counts = game.divide(options.depth, state, options.turns)
+        nodes = sum(counts.values()) if options.depth > 0 else game.perft(0, state)
+        for name, count in counts.items():
+            print(f"{name}: {count}")
+    else:
+        nodes = game.perft(options.depth, state, options.turns)
+    seconds = time.perf_counter() - start
+    if options.json:
+        print(json.dumps({"game": game.name, "depth": options.depth, "nodes": nodes, "seconds": round(seconds, 6)}))
+    else:
+        unit = "turns" if options.turns else "plies"
+        rate = f"{nodes / seconds / 1e6:,.1f} M/s" if nodes > 100_000 else "too few to time"
+        print(f"{game.name}: {nodes:,} sequences of {options.depth} {unit} in {seconds:.3f} s ({rate})")
+    return 0
+
+
+def run_trace(options: argparse.Namespace) -> int:
+    tracer = Tracer(load(options.game))
+    code = 0
+    for line in sys.stdin.buffer:
+        answer = tracer.trace(line.decode("utf-8", errors="replace"))
+        code = 1 if "error" in answer else code
+        print(json.dumps(answer, ensure_ascii=False), flush=True)
+    return code
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    game = load(options.game)
+    print(f"{game.name}, version {game.version}: {options.games} random games")
+    findings = examine(game, options.games, options.seed, say=lambda line: print(f"  {line}", flush=True))
+    for finding in findings:
+        print(f"\n{finding}")
+    print(f"\n{'nothing found' if not findings else f'{len(findings)} of its laws are broken'}")
+    return 1 if findings else 0
+
+
+def position_of(game: Game, text: str | None) -> Any:
+    return game.initial() if text is None else game.parse(text)
+
+
+if __name__ == "__main__":
+    run_command(main)

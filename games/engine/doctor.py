@@ -1,0 +1,165 @@
+"""Examines a game the way a careful colleague would: `python -m games doctor ./my_game.py`.
+
+Plays random games in three ways (interpreted, compiled, compiled with checks), keeps the positions, and holds the game to the laws of
+`laws.py`. What it finds is a `Finding`: the law, the function to look at, what was seen, and the position with the actions that
+lead there. The conformance tests of the project are this same examination, over every game in the folder.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from base.errors import UserError
+from base.seeds import Rng, generator
+from games.engine import kernels
+from games.engine.game import Game
+
+POSITIONS = 4000  # that the laws look at one by one
+INTERPRETED_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One broken law, for a person to read."""
+
+    law: str
+    function: str
+    seen: str
+    drawn: str
+    actions: str
+
+    def __str__(self) -> str:
+        lines = [f"{self.law}", f"  look at: {self.function}", f"  seen: {self.seen}"]
+        if self.actions or self.drawn:
+            lines.append(f"  after: {self.actions or '(the start)'}")
+            lines += ["    " + line for line in self.drawn.splitlines()]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Played:
+    """One random game: every position, every action, a hash of every answer (`kernels.EXAMINED`) at every position."""
+
+    seed: int
+    states: np.ndarray[Any, Any]
+    moves: np.ndarray[Any, np.dtype[np.int32]]
+    digests: np.ndarray[Any, np.dtype[np.uint64]]
+
+    @property
+    def plies(self) -> int:
+        return len(self.moves)
+
+
+@dataclass(frozen=True)
+class Position:
+    """A position of a game that was played."""
+
+    played: Played
+    ply: int
+
+    @property
+    def state(self) -> Any:
+        return self.played.states[self.ply]
+
+    @property
+    def moves(self) -> list[int]:
+        return [int(move) for move in self.played.moves[: self.ply]]
+
+
+class Patient:
+    """A game under examination, with what the laws look at."""
+
+    def __init__(self, game: Game, games: int, seed: int = 1) -> None:
+        self.game, self.rules, self.games, self.seed = game, game.rules, games, seed
+        self.fields = game.rules.State.names or ()
+        self.played: list[Played] = []
+        self.positions: list[Position] = []
+
+    def play(self, seed: int, how: str) -> Played:
+        """Game number `seed`, in one of three ways that have to agree: "interpreted", "compiled", "checked"."""
+        rules = self.rules
+        factory = kernels.examine
+        run = factory(rules) if how == "interpreted" else self.game.kernel(factory, checked=how == "checked")
+        states = self.game.blanks(rules.max_plies + 2)
+        self.initial(how)(states[0])
+        moves = np.zeros(rules.max_plies + 1, np.int32)
+        digests = np.zeros((rules.max_plies + 2, len(kernels.EXAMINED)), np.uint64)
+        actions = np.zeros(rules.max_legal, np.int32)
+        planes = np.zeros(rules.observation, np.float32)
+        values = np.zeros(max(1, len(rules.feature_names)), np.float32)
+        with np.errstate(over="ignore"):
+            plies = int(run(states, moves, digests, self.rng(seed), actions, planes, values))
+        return Played(seed, states[: plies + 1].copy(), moves[:plies].copy(), digests[: plies + 1].copy())
+
+    def initial(self, how: str) -> Callable[[Any], None]:
+        return self.rules.initial if how == "interpreted" else self.game._initial
+
+    def rng(self, seed: int) -> Rng:
+        return generator(self.seed, "doctor", seed)
+
+    def keep(self, played: Played) -> None:
+        """A game whose positions the laws will look at."""
+        self.played.append(played)
+        self.positions += [Position(played, ply) for ply in range(played.plies + 1)]
+
+    def unfinished(self) -> Iterator[Position]:
+        return (position for position in self.positions if not self.game.is_terminal(position.state))
+
+    def legal(self, state: Any) -> list[int]:
+        return self.game.movements(state)
+
+    def identity(self, state: Any) -> bytes:
+        """The position without its history."""
+        return b"".join(np.asarray(state[name]).tobytes() for name in self.fields if name not in self.rules.history)
+
+    def differing_field(self, one: Any, other: Any) -> str:
+        """The first field in which two positions differ; empty where none does."""
+        return next((name for name in self.fields if not np.array_equal(one[name], other[name])), "")
+
+    def finding(self, law: str, function: str, seen: str, position: Position | None = None) -> Finding:
+        if position is None:
+            return Finding(law, function, seen, "", "")
+        try:
+            drawn = self.game.render(position.state)
+        except Exception as error:
+            drawn = f"(render fails: {error})"
+        names = [self.game.names[move] if 0 <= move < self.game.actions else str(move) for move in position.moves]
+        return Finding(law, function, seen, drawn, " ".join(names))
+
+
+def place_of(error: BaseException) -> str:
+    """The function and line in which interpreted rules failed: the innermost one outside this package."""
+    here = str(Path(__file__).parent)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(here)]
+    frame = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
+    return f"{frame.name} ({Path(frame.filename).name}, line {frame.lineno})"
+
+
+def examine(
+    game: Game, games: int = 1000, seed: int = 1, say: Callable[[str], None] = lambda line: None
+) -> list[Finding]:
+    """All laws over `games` random games; `say` hears, law by law, how it went."""
+    from games.engine.laws import LAWS  # the laws know the patient, not the other way round
+
+    if games < 1:
+        raise UserError(f"games: expected at least 1, got {games}")
+    patient = Patient(game, games, seed)
+    findings: list[Finding] = []
+    for law in LAWS:
+        start = time.perf_counter()
+        finding, count = law(patient)
+        name = (law.__doc__ or "").splitlines()[0]
+        say(f"{'FAILS' if finding else 'holds'}  {name} ({count}, {time.perf_counter() - start:.1f} s)")
+        if finding:
+            findings.append(finding)
+            if law in LAWS[:2]:  # rules that can't be played have no further properties
+                say("(the other laws need a game that can be played)")
+                break
+    return findings

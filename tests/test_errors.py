@@ -1,0 +1,142 @@
+"""What a person gets to see when a command goes wrong."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from base.errors import Arguments, nearest
+
+ROOT = Path(__file__).parents[1]
+
+
+def start(tmp_path: Path, body: str, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    """A command whose main does `body`, run as `python -m prog`."""
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    (tmp_path / "prog.py").write_text(
+        "import os, sys, time\nfrom base.errors import Arguments, UserError, run_command\n"
+        f"def main(argv):\n{lines}\n    return 0\nif __name__ == '__main__':\n    run_command(main)\n"
+    )
+    # Unbuffered output would never be left to flush at the end.
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]), "PYTHONUNBUFFERED": ""}
+    command = [sys.executable, "-m", "prog", *arguments]
+    return subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=env)
+
+
+def ends(tmp_path: Path, body: str, *arguments: str) -> tuple[int, str, str]:
+    process = start(tmp_path, body, *arguments)
+    out, err = process.communicate(timeout=20)
+    return process.returncode, out, err
+
+
+PARSER = """
+parser = Arguments(description="Two\\n  lines.")
+parser.add_argument("--sims", type=int, default=0, help="simulations per move")
+parser.add_argument("--quick", action="store_true", help="fewer of everything")
+commands = parser.add_subparsers(dest="command", required=True)
+commands.add_parser("match").add_argument("--games", type=int, default=40, help="how many")
+commands.add_parser("ladder")
+parser.parse_args(argv)
+"""
+
+
+def test_the_nearest_word_is_named_and_a_far_one_is_not() -> None:
+    assert nearest("Otelo", ["chess", "othello"]) == "; did you mean 'othello'?"
+    assert nearest("zzz", ["chess", "othello"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sims", "many", "ladder"], "prog: error: argument --sims: invalid int value: 'many'"),
+        (["lader"], "'match', 'ladder'); did you mean 'ladder'?"),
+        (["match", "--gamse=3"], "prog match: error: unknown argument '--gamse=3'; did you mean '--games'?"),
+        (["match", "--game", "3"], "prog match: error: unknown argument '--game'; did you mean '--games'?"),
+        ([], "prog: error: the following arguments are required: command"),
+    ],
+)
+def test_a_wrong_argument_is_one_line_and_exit_code_2(tmp_path: Path, arguments: list[str], message: str) -> None:
+    code, out, err = ends(tmp_path, PARSER, *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("python -m prog") and err.endswith(f"{message}\n")
+
+
+def test_help_keeps_its_layout_and_shows_defaults_where_there_are_any() -> None:
+    parser = Arguments(prog="p", description="Two\n  lines.")
+    parser.add_argument("--sims", type=int, default=0, help="simulations")
+    parser.add_argument("--seed", type=int, help="any")
+    parser.add_argument("--quick", action="store_true", help="less")
+    text = parser.format_help()
+    assert "Two\n  lines." in text and "simulations (default: 0)" in text
+    assert "any (default" not in text and "less (default" not in text
+
+
+def test_subparsers_are_arguments_too() -> None:
+    assert isinstance(Arguments(prog="p").add_subparsers().add_parser("x"), Arguments)
+
+
+def test_good_arguments_are_parsed() -> None:
+    parser = Arguments(prog="p")
+    parser.add_argument("--sims", type=int, choices=[1, 2])
+    assert parser.parse_args(["--sims", "2"]) == argparse.Namespace(sims=2)
+
+
+def test_a_user_error_is_one_line_without_traceback(tmp_path: Path) -> None:
+    assert ends(tmp_path, "raise UserError('no such game')") == (2, "", "python -m prog: error: no such game\n")
+
+
+def test_two_lines_of_a_message_are_kept_and_more_are_joined(tmp_path: Path) -> None:
+    assert ends(tmp_path, r"raise UserError('a\n  b')")[2] == "python -m prog: error: a\n  b\n"
+    assert ends(tmp_path, r"raise UserError('a\n  b\nc')")[2] == "python -m prog: error: a b c\n"
+
+
+def test_a_missing_file_is_one_line_that_names_it(tmp_path: Path) -> None:
+    code, _, err = ends(tmp_path, "open('nowhere.toml')")
+    assert (code, err) == (2, "python -m prog: error: No such file or directory: nowhere.toml\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_behind_stdout_is_one_line(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        process = start(tmp_path, "print('x')", stdout=full.fileno())
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (2, "python -m prog: error: No space left on device\n")
+
+
+def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
+    code, _, err = ends(tmp_path, "[][1]")
+    assert code == 1 and "Traceback" in err and "IndexError" in err
+
+
+def test_the_exit_code_of_main_is_the_program_s(tmp_path: Path) -> None:
+    assert ends(tmp_path, "print('hello')\nreturn 7") == (7, "hello\n", "")
+    assert ends(tmp_path, "sys.exit(5)")[0] == 5
+
+
+def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
+    process = start(tmp_path, "print('ready', flush=True)\ntime.sleep(20)")
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20)[1] == "" and process.returncode == 130
+
+
+@pytest.mark.parametrize("body", ["print('x' * 10**7)", "for _ in range(10**6): print('x')", "print('x')", PARSER])
+def test_a_reader_that_has_seen_enough_causes_no_noise(tmp_path: Path, body: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = start(tmp_path, body, "--help", stdout=writer)
+    os.close(writer)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (141, "")
+
+
+def test_an_error_is_still_said_when_nobody_reads_stdout(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = start(tmp_path, "print('x')\nraise UserError('wrong')", stdout=writer)
+    os.close(writer)
+    assert process.communicate(timeout=20)[1] == "python -m prog: error: wrong\n" and process.returncode == 2
