@@ -182,7 +182,7 @@ def examine(rules: Rules) -> Callable[..., int]:
     """One random game in which every function is asked everything at every ply, for the doctor's comparisons.
 
     examine(states [max_plies+2], moves [max_plies+1], digests [max_plies+2, len(EXAMINED)], rng, actions, planes, values) -> plies.
-    `states` keeps all positions, `digests` a hash of every answer, in the order of EXAMINED. Stops at max_plies + 1, and where a
+    `states` keeps all positions (and needs one more), `digests` a hash of every answer, in the order of EXAMINED. Stops at max_plies + 1, and where a
     nonterminal position has no legal action or too many.
     """
     legal_actions, result, is_terminal, to_move, utility, key, observe, tactical_actions = (
@@ -208,7 +208,8 @@ def examine(rules: Rules) -> Callable[..., int]:
 
     def examine(states: Any, moves: Any, digests: Any, rng: Any, actions: Any, planes: Any, values: Any) -> int:
         for ply in range(max_plies + 1):
-            state = states[ply]
+            states[max_plies + 1] = states[ply]  # the questions get a copy, should one of them change something
+            state = states[max_plies + 1]
             digest = digests[ply]
             digest[:] = U(0)
             over = is_terminal(state)
@@ -238,6 +239,7 @@ def examine(rules: Rules) -> Callable[..., int]:
                 digest[9] = fold(digest[9], actions[i])
             if n <= 0 or n > max_legal or ply == max_plies:
                 return ply
+            states[max_plies + 1] = states[ply]
             moves[ply] = sample(state, actions, rng)
             states[ply + 1] = states[ply]
             result(states[ply + 1], moves[ply])

@@ -161,6 +161,9 @@ class Rules:
             raise UserError(
                 f"State: expected a structured dtype such as np.dtype([('board', np.int8, 9)]), got {self.State}"
             )
+        taken = [name for name in names if hasattr(np.record, name) or not name.isidentifier()]
+        if taken:
+            raise UserError(f"State: a field can't be called '{taken[0]}', for numpy's records have an attribute of that name")
         for which in ("players", "actions", "max_plies"):
             if getattr(self, which) < 1:
                 raise UserError(f"{which}: expected at least 1, got {getattr(self, which)}")

@@ -1,0 +1,235 @@
+"""The doctor finds what is wrong: bugs planted in copies of a game are each named, with the function to look at."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import games
+from base.errors import UserError
+from games import load
+from games.engine import laws
+from games.engine.doctor import examine
+
+SOURCES = {name: (Path(games.__file__).parent / f"{name}.py").read_text() for name in ("connect_four", "nim", "tic_tac_toe")}
+
+# what is planted: a game, words of its file, other words, the law that breaks, the function to look at
+BUGS = {
+    "a drawn board is forgotten": (
+        "tic_tac_toe",
+        "return state.winner >= 0 or state.plies == 9",
+        "return state.winner >= 0",
+        laws.there_is_a_legal_action,
+        "legal_actions or is_terminal",
+    ),
+    "an action is listed twice": (
+        "nim",
+        "n += 1\n        return n",
+        "n += 1\n        actions[n] = actions[0]\n        return n + 1 if n > 0 else 0",
+        laws.there_is_a_legal_action,
+        "legal_actions",
+    ),
+    "an index runs out of its array": (
+        "nim",
+        "state.heaps[action // largest] -=",
+        "state.heaps[action // largest + 1] -=",
+        laws.can_be_played,
+        "result",
+    ),
+    "a small number overflows in one way and not in the other": (
+        "nim",
+        "return 1.0 if state.heaps.sum()",
+        "return 1.0 if state.heaps[0] + 253 > 255 or state.heaps.sum()",
+        laws.same_in_three_ways,
+        "gain",
+    ),
+    "a question moves a stone": (
+        "connect_four",
+        "return mix(state.stones[0] + occupied + BOTTOM)",
+        "state.plies = 0\n        return mix(state.stones[0] + occupied + BOTTOM)",
+        laws.questions_change_nothing,
+        "key",
+    ),
+    "both players win": (
+        "connect_four",
+        "return 1.0 if state.winner == player else -1.0",
+        "return 1.0",
+        laws.utilities_fit,
+        "utility or zero_sum",
+    ),
+    "a win is worth more than declared": (
+        "connect_four",
+        "return 1.0 if state.winner == player else -1.0",
+        "return 0.5 if state.winner == player else -0.5",
+        laws.utilities_fit,
+        "utility or values",
+    ),
+    "a column is not seen": (
+        "connect_four",
+        "planes[seat, ROWS - 1 - row, column] = stones >>",
+        "planes[seat, ROWS - 1 - row, max(column, 1)] = stones >>",
+        laws.observations_tell_moves,
+        "observe or action_view",
+    ),
+    "the mirror is askew": (
+        "connect_four",
+        "range(COLUMNS)[::-1]",
+        "[6, 5, 4, 3, 2, 0, 1]",
+        laws.symmetries_hold,
+        "symmetries ('mirror')",
+    ),
+    "different positions share a key": (
+        "connect_four",
+        "return mix(state.stones[0] + occupied + BOTTOM)",
+        "return mix(occupied)",
+        laws.keys_are_positions,
+        "key",
+    ),
+    "the key depends on the path": (
+        "connect_four",
+        "return mix(state.stones[0] + occupied + BOTTOM)",
+        "return mix(state.stones[0] + occupied + BOTTOM + U(state.last))",
+        laws.keys_are_positions,
+        "key",
+    ),
+    "a feature has lost its sign": (
+        "connect_four",
+        "values[6] += sign * popcount",
+        "values[6] += popcount",
+        laws.features_are_antisymmetric,
+        "features",
+    ),
+    "games are longer than declared": (
+        "connect_four",
+        "max_plies=COLUMNS * ROWS",
+        "max_plies=12",
+        laws.games_end,
+        "is_terminal or max_plies",
+    ),
+    "a name is two words": (
+        "connect_four",
+        "names=[str(column + 1) for",
+        'names=[f"column {column + 1}" for',
+        laws.names_parse_back,
+        "names",
+    ),
+    "a position is read with its colours exchanged": (
+        "connect_four",
+        'stones["xo".index(mark)] |=',
+        'stones["ox".index(mark)] |=',
+        laws.names_parse_back,
+        "text or parse",
+    ),
+    "a capture is not listed": (
+        "connect_four",
+        "        gain=gain,\n",
+        "        gain=gain,\n        tactical_actions=lambda state, actions: 0,\n",
+        laws.tactics_are_gains,
+        "tactical_actions or gain",
+    ),
+    "some actions are drawn more often": (
+        "nim",
+        "gain=gain,",
+        "gain=gain, random_action=lambda state, actions, rng: int(actions[legal_actions(state, actions) * 2 // 3]),",
+        laws.random_actions_are_uniform,
+        "random_action",
+    ),
+    "a null move passes nothing": (
+        "nim",
+        "gain=gain,",
+        "gain=gain, null_result=lambda state: True,",
+        laws.a_null_move_passes,
+        "null_result",
+    ),
+}
+
+
+def planted(folder, source, old, new):
+    text = SOURCES[source]
+    assert old in text
+    text = text.replace(old, new, 1)
+    if "state.last" in new:  # the path-dependent key needs a path
+        text = text.replace('("winner", np.int8)', '("winner", np.int8), ("last", np.int8)')
+        text = text.replace('history=["plies", "winner"]', 'history=["plies", "winner", "last"]')
+        text = text.replace("        state.plies += 1\n", "        state.plies += 1\n        state.last = action\n")
+    path = folder / "my_game.py"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_named(bug, tmp_path):
+    source, old, new, law, function = BUGS[bug]
+    findings = examine(load(planted(tmp_path, source, old, new)), games=100, seconds=1)
+    found = {finding.law: finding for finding in findings}
+    assert laws.name_of(law) in found, [str(finding) for finding in findings]
+    finding = found[laws.name_of(law)]
+    assert finding.function.startswith(function)
+    assert str(finding).count("\n") >= 3  # law, function, what was seen, where
+    assert all(other.law in SIDE_EFFECTS.get(bug, set()) | {finding.law} for other in findings), list(found)
+
+
+# What a bug breaks besides its own law, because it really does.
+SIDE_EFFECTS = {
+    "a column is not seen": {laws.name_of(laws.symmetries_hold)},
+}
+
+DICE = '''
+import numpy as np
+from games import CHANCE, Rules
+
+def game():
+    """Two rolls of a die with two faces; the second player wins if they differ."""
+    State = np.dtype([("rolls", np.int8), ("total", np.int8)])
+    def initial(state):
+        pass
+    def to_move(state):
+        return CHANCE
+    def legal_actions(state, actions):
+        if state.rolls == 2:
+            return 0
+        actions[0], actions[1] = 0, 1
+        return 2
+    def result(state, action):
+        state.rolls += 1
+        state.total += action
+    def is_terminal(state):
+        return state.rolls == 2
+    def utility(state, player):
+        return 1.0 if (state.total == 1) == (player == 1) else -1.0
+    def chance(state, action):
+        return 0.5 if action == 0 else ODDS
+    return Rules(State, initial, to_move, legal_actions, result, is_terminal, utility,
+                 players=2, actions=2, max_plies=2, chance=chance)
+'''
+
+
+@pytest.mark.parametrize(("odds", "is_sound"), [("0.5", True), ("0.4", False), ("0.0", False)])
+def test_chances_that_do_not_sum_to_one_are_named(odds, is_sound, tmp_path):
+    path = tmp_path / "dice.py"
+    path.write_text(DICE.replace("ODDS", odds))
+    findings = [(finding.law, finding.function) for finding in examine(load(str(path)), games=50, seconds=1)]
+    assert findings == ([] if is_sound else [(laws.name_of(laws.chances_sum_to_one), "chance")])
+
+
+def test_a_finding_shows_the_position_and_the_way_there(tmp_path):
+    source, old, new, _, _ = BUGS["a drawn board is forgotten"]
+    (finding,) = examine(load(planted(tmp_path, source, old, new)), games=100, seconds=1)
+    game = load("tic_tac_toe")
+    assert game.render(game.play(finding.actions)) == finding.drawn
+    assert len(finding.actions.split()) == 9
+
+
+def test_the_command_says_what_it_found_and_leaves_with_one(tmp_path):
+    source, old, new, law, function = BUGS["games are longer than declared"]
+    path = planted(tmp_path, source, old, new)
+    command = [sys.executable, "-m", "games", "doctor", path, "--games", "20"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert laws.name_of(law) in done.stdout and function in done.stdout and "Traceback" not in done.stderr
+
+
+def test_no_games_are_refused():
+    with pytest.raises(UserError, match="games: expected at least 1, got 0"):
+        examine(load("nim"), games=0)
