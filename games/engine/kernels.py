@@ -21,7 +21,7 @@ def perft(rules: Rules) -> Callable[..., int]:
     """Number of action sequences of a given length: perft(states [depth+1], actions [depth+1, max_legal], depth)."""
     legal_actions, result = rules.legal_actions, rules.result
 
-    def count(states: Any, actions: Any, level: int, depth: int) -> int:
+    def count(states: Any, actions: Any, level: Any, depth: int) -> int:
         n = legal_actions(states[level], actions[level])
         if depth == 1:
             return n
@@ -33,7 +33,7 @@ def perft(rules: Rules) -> Callable[..., int]:
         return total
 
     def perft(states: Any, actions: Any, depth: int) -> int:
-        return count(states, actions, 0, depth) if depth > 0 else 1
+        return count(states, actions, np.int64(0), depth) if depth > 0 else 1  # a bare 0 is a type of its own
 
     return perft
 
@@ -45,7 +45,7 @@ def perft_turns(rules: Rules) -> Callable[..., int]:
     """
     legal_actions, result, to_move = rules.legal_actions, rules.result, rules.to_move
 
-    def count(states: Any, actions: Any, level: int, turns: int) -> int:
+    def count(states: Any, actions: Any, level: Any, turns: int) -> int:
         if level + 1 == len(states):
             return -1
         total = 0
@@ -67,7 +67,7 @@ def perft_turns(rules: Rules) -> Callable[..., int]:
         return total
 
     def perft_turns(states: Any, actions: Any, turns: int) -> int:
-        return count(states, actions, 0, turns) if turns > 0 else 1
+        return count(states, actions, np.int64(0), turns) if turns > 0 else 1  # a bare 0 is a type of its own
 
     return perft_turns
 
