@@ -46,15 +46,15 @@ def next_word(rng: Rng) -> Any:
     return mix(rng[0])
 
 
-def below(rng: Rng, n: int) -> int:
-    """A whole number from 0 to n-1, exactly uniform (Lemire 2019), for 0 < n < 2^32."""
+def below(rng: Rng, n: Any) -> Any:
+    """A whole number (int64) from 0 to n-1, exactly uniform (Lemire 2019), for 0 < n < 2^32."""
     size = U(n)
     product = (next_word(rng) >> _32) * size
     if (product & _LOW) < size:
         threshold = ((_LOW + U(1)) - size) % size
         while (product & _LOW) < threshold:
             product = (next_word(rng) >> _32) * size
-    return int(product >> _32)
+    return np.int64(product >> _32)  # int() would leave it unsigned in compiled code
 
 
 def uniform(rng: Rng) -> float:

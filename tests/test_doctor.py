@@ -12,7 +12,9 @@ from games import load
 from games.engine import laws
 from games.engine.doctor import examine
 
-SOURCES = {name: (Path(games.__file__).parent / f"{name}.py").read_text() for name in ("connect_four", "nim", "tic_tac_toe")}
+SOURCES = {
+    name: (Path(games.__file__).parent / f"{name}.py").read_text() for name in ("connect_four", "nim", "tic_tac_toe")
+}
 
 # what is planted: a game, words of its file, other words, the law that breaks, the function to look at
 BUGS = {

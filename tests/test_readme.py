@@ -24,7 +24,11 @@ def test_the_example_is_the_game_in_the_folder_and_short():
 def test_the_example_plays_outside_the_repository_as_inside(tmp_path):
     (tmp_path / "nim.py").write_text(EXAMPLE)
     outside, inside = load(str(tmp_path / "nim.py")), load("nim")
-    assert [outside.perft(depth) for depth in range(5)] == [inside.perft(depth) for depth in range(5)] == [1, 15, 176, 1588, 10986]
+    assert (
+        [outside.perft(depth) for depth in range(5)]
+        == [inside.perft(depth) for depth in range(5)]
+        == [1, 15, 176, 1588, 10986]
+    )
 
 
 def test_the_python_of_the_readme_runs(capsys):
@@ -33,7 +37,9 @@ def test_the_python_of_the_readme_runs(capsys):
     assert "discs:" in capsys.readouterr().out
 
 
-COMMANDS = [line for language, code in BLOCKS if not language for line in code.splitlines() if "python -m games" in line]
+COMMANDS = [
+    line for language, code in BLOCKS if not language for line in code.splitlines() if "python -m games" in line
+]
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -82,21 +82,27 @@ class Patient:
         self.played: list[Played] = []
         self.positions: list[Position] = []
 
-    def play(self, seed: int, how: str) -> Played:
-        """Game number `seed`, in one of three ways that have to agree: "interpreted", "compiled", "checked"."""
+    def play(self, seed: int, how: str, most: int | None = None) -> Played:
+        """The first plies of game number `seed`, `how` being one of "interpreted", "compiled", "checked", which have to agree."""
         rules = self.rules
+        most = rules.max_plies if most is None else most
         factory = kernels.examine
         run = factory(rules) if how == "interpreted" else self.game.kernel(factory, checked=how == "checked")
-        states = self.game.blanks(rules.max_plies + 2)
+        states = self.game.blanks(most + 2)
         self.initial(how)(states[0])
-        moves = np.zeros(rules.max_plies + 1, np.int32)
-        digests = np.zeros((rules.max_plies + 2, len(kernels.EXAMINED)), np.uint64)
+        moves = np.zeros(most, np.int32)
+        digests = np.zeros((most + 1, len(kernels.EXAMINED)), np.uint64)
         actions = np.zeros(rules.max_legal, np.int32)
         planes = np.zeros(rules.observation, np.float32)
         values = np.zeros(max(1, len(rules.feature_names)), np.float32)
         with np.errstate(over="ignore"):
-            plies = int(run(states, moves, digests, self.rng(seed), actions, planes, values))
+            plies = int(run(states, moves, digests, self.rng(seed), actions, planes, values, most))
         return Played(seed, states[: plies + 1].copy(), moves[:plies].copy(), digests[: plies + 1].copy())
+
+    def plies_affordable(self, seconds: float, spent: float, plies: int) -> int:
+        """How long the next interpreted game may be: half of what the seconds left allow, at the pace so far; 0: no more."""
+        most = 8 if plies == 0 else int((seconds - spent) / 2 / (spent / plies))
+        return min(most, self.rules.max_plies) if most >= 4 else 0
 
     def initial(self, how: str) -> Callable[[Any], None]:
         return self.rules.initial if how == "interpreted" else self.game._initial
@@ -143,7 +149,11 @@ def place_of(error: BaseException) -> str:
 
 
 def examine(
-    game: Game, games: int = 1000, seed: int = 1, seconds: float = SECONDS, say: Callable[[str], None] = lambda line: None
+    game: Game,
+    games: int = 1000,
+    seed: int = 1,
+    seconds: float = SECONDS,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[Finding]:
     """All laws over `games` random games, interpreted for `seconds` of them; `say` hears, law by law, how it went."""
     from games.engine.laws import LAWS  # the laws know the patient, not the other way round

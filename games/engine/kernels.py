@@ -21,7 +21,9 @@ def perft(rules: Rules) -> Callable[..., int]:
     """Number of action sequences of a given length: perft(states [depth+1], actions [depth+1, max_legal], depth)."""
     legal_actions, result = rules.legal_actions, rules.result
 
-    def count(states: Any, actions: Any, level: Any, depth: int) -> int:
+    def count(
+        states: Any, actions: Any, level: Any, depth: Any
+    ) -> int:  # entered with np.int64: a bare 0 is a type of its own
         n = legal_actions(states[level], actions[level])
         if depth == 1:
             return n
@@ -33,7 +35,7 @@ def perft(rules: Rules) -> Callable[..., int]:
         return total
 
     def perft(states: Any, actions: Any, depth: int) -> int:
-        return count(states, actions, np.int64(0), depth) if depth > 0 else 1  # a bare 0 is a type of its own
+        return count(states, actions, np.int64(0), np.int64(depth)) if depth > 0 else 1
 
     return perft
 
@@ -45,7 +47,7 @@ def perft_turns(rules: Rules) -> Callable[..., int]:
     """
     legal_actions, result, to_move = rules.legal_actions, rules.result, rules.to_move
 
-    def count(states: Any, actions: Any, level: Any, turns: int) -> int:
+    def count(states: Any, actions: Any, level: Any, turns: Any) -> int:
         if level + 1 == len(states):
             return -1
         total = 0
@@ -67,7 +69,7 @@ def perft_turns(rules: Rules) -> Callable[..., int]:
         return total
 
     def perft_turns(states: Any, actions: Any, turns: int) -> int:
-        return count(states, actions, np.int64(0), turns) if turns > 0 else 1  # a bare 0 is a type of its own
+        return count(states, actions, np.int64(0), np.int64(turns)) if turns > 0 else 1
 
     return perft_turns
 
@@ -181,9 +183,9 @@ EXAMINED = (
 def examine(rules: Rules) -> Callable[..., int]:
     """One random game in which every function is asked everything at every ply, for the doctor's comparisons.
 
-    examine(states [max_plies+2], moves [max_plies+1], digests [max_plies+2, len(EXAMINED)], rng, actions, planes, values) -> plies.
-    `states` keeps all positions (and needs one more), `digests` a hash of every answer, in the order of EXAMINED. Stops at max_plies + 1, and where a
-    nonterminal position has no legal action or too many.
+    examine(states [most+2], moves [most], digests [most+1, len(EXAMINED)], rng, actions, planes, values, most) -> plies.
+    `states` keeps all positions (and needs one more), `digests` a hash of every answer, in the order of EXAMINED. Stops after
+    `most` plies, and where a nonterminal position has no legal action or too many.
     """
     legal_actions, result, is_terminal, to_move, utility, key, observe, tactical_actions = (
         rules.legal_actions,
@@ -198,7 +200,7 @@ def examine(rules: Rules) -> Callable[..., int]:
     features = rules.features or (lambda state, player, values: None)
     gain = rules.gain or (lambda state, action: 0.0)
     chance = rules.chance or (lambda state, action: 0.0)
-    sample, players, max_plies, max_legal = sampler(rules), rules.players, rules.max_plies, rules.max_legal
+    sample, players, max_legal = sampler(rules), rules.players, rules.max_legal
 
     def number(value: float) -> Any:
         return U(np.int64(np.floor(value * 1048576.0)))
@@ -206,10 +208,12 @@ def examine(rules: Rules) -> Callable[..., int]:
     def fold(word: Any, value: Any) -> Any:
         return mix(word ^ mix(U(value)))
 
-    def examine(states: Any, moves: Any, digests: Any, rng: Any, actions: Any, planes: Any, values: Any) -> int:
-        for ply in range(max_plies + 1):
-            states[max_plies + 1] = states[ply]  # the questions get a copy, should one of them change something
-            state = states[max_plies + 1]
+    def examine(
+        states: Any, moves: Any, digests: Any, rng: Any, actions: Any, planes: Any, values: Any, most: int
+    ) -> int:
+        for ply in range(most + 1):
+            states[most + 1] = states[ply]  # the questions get a copy, should one of them change something
+            state = states[most + 1]
             digest = digests[ply]
             digest[:] = U(0)
             over = is_terminal(state)
@@ -237,13 +241,13 @@ def examine(rules: Rules) -> Callable[..., int]:
                     digest[4] = fold(digest[4], number(chance(state, actions[i])))
             for i in range(tactical_actions(state, actions)):
                 digest[9] = fold(digest[9], actions[i])
-            if n <= 0 or n > max_legal or ply == max_plies:
+            if n <= 0 or n > max_legal or ply == most:
                 return ply
-            states[max_plies + 1] = states[ply]
+            states[most + 1] = states[ply]
             moves[ply] = sample(state, actions, rng)
             states[ply + 1] = states[ply]
             result(states[ply + 1], moves[ply])
-        return max_plies
+        return most
 
     return examine
 

@@ -27,51 +27,55 @@ Law = Callable[[Patient], Verdict]
 def can_be_played(patient: Patient) -> Verdict:
     """the rules run: interpreted, no function raises an error"""
     law = name_of(can_be_played)
-    start, played = time.perf_counter(), 0
+    spent, plies = 0.0, 0
     for seed in range(patient.games):
+        most = patient.plies_affordable(patient.seconds / 2, spent, plies)
+        if not most:
+            break
+        start = time.perf_counter()
         try:
-            with np.errstate(over="ignore"):
-                patient.play(seed, "interpreted")
+            plies += patient.play(seed, "interpreted", most).plies + 1
         except UserError:
             raise
         except Exception as error:
             seen = f"{type(error).__name__}: {error}"
             return patient.finding(law, place_of(error), seen, last_position(patient, seed)), f"{seed} games"
-        played += 1
-        if time.perf_counter() - start > patient.seconds / 2:
-            break
-    return None, f"{played} games"
+        spent += time.perf_counter() - start
+    return None, f"{plies} positions"
 
 
 def same_in_three_ways(patient: Patient) -> Verdict:
     """interpreted = compiled = bounds-checked: the same games, the same answers"""
     law = name_of(same_in_three_ways)
-    spent, interpreted = 0.0, 0
+    spent, plies = 0.0, 0
     for seed in range(patient.games):
         try:
             checked = patient.play(seed, "checked")
         except (IndexError, ZeroDivisionError) as error:
             position = last_position(patient, seed)
-            return patient.finding(law, "an index or a division", f"compiled with checks: {error}", position), f"{seed} games"
+            return patient.finding(
+                law, "an index or a division", f"compiled with checks: {error}", position
+            ), f"{seed} games"
         ways = {"compiled": patient.play(seed, "compiled")}
-        if spent < patient.seconds:
+        most = patient.plies_affordable(patient.seconds, spent, plies)
+        if most:
             start = time.perf_counter()
-            ways["interpreted"] = patient.play(seed, "interpreted")
+            ways["interpreted"] = patient.play(seed, "interpreted", most)
             spent += time.perf_counter() - start
-            interpreted += 1
+            plies += ways["interpreted"].plies + 1
         for way, other in ways.items():
-            difference = differing(patient, other, checked)
+            difference = differing(patient, other, checked, shortened=way == "interpreted" and other.plies == most)
             if difference:
                 ply, function, what = difference
                 seen = f"{what} differs: {way} against compiled with checks; the usual cause is a type (U(1), int(...))"
                 return patient.finding(law, function, seen, Position(checked, ply)), f"{seed} games"
         if len(patient.positions) < POSITIONS:
             patient.keep(checked)
-    return None, f"{patient.games} games, {interpreted} of them interpreted"
+    return None, f"{patient.games} games, {plies} positions of them interpreted"
 
 
-def differing(patient: Patient, one: Played, other: Played) -> tuple[int, str, str] | None:
-    """The ply, the function and the answer in which two runs of one game part."""
+def differing(patient: Patient, one: Played, other: Played, shortened: bool) -> tuple[int, str, str] | None:
+    """The ply, the function and the answer in which two runs of one game part; `shortened`: `one` was cut off."""
     for ply in range(min(one.plies, other.plies) + 1):
         field = patient.differing_field(one.states[ply], other.states[ply])
         if field:
@@ -82,7 +86,9 @@ def differing(patient: Patient, one: Played, other: Played) -> tuple[int, str, s
             return ply, function, "its answer"
         if ply < min(one.plies, other.plies) and one.moves[ply] != other.moves[ply]:
             return ply, "random_action", "its choice"
-    return None if one.plies == other.plies else (min(one.plies, other.plies), "is_terminal", "the length of the game")
+    if one.plies == other.plies or shortened:
+        return None
+    return min(one.plies, other.plies), "is_terminal", "the length of the game"
 
 
 def last_position(patient: Patient, seed: int) -> Position | None:

@@ -74,8 +74,12 @@ def summary_of(name: str) -> str:
 
 def load(text: str) -> Game:
     """The game that `text` names."""
+    if not text.isprintable():
+        raise UserError(f"unknown game {text!r}")
     where, options = split(text)
-    return _load(where, tuple(options))
+    files = [Path(value) for _, value in options]
+    stamps = tuple(path.stat().st_mtime_ns for path in files if path.is_file())  # an edited tree is another game
+    return _load(_module(where), where, tuple(options), stamps)
 
 
 def split(text: str) -> tuple[str, list[tuple[str | None, str]]]:
@@ -95,8 +99,7 @@ def split(text: str) -> tuple[str, list[tuple[str | None, str]]]:
 
 
 @functools.lru_cache(maxsize=64)
-def _load(where: str, options: tuple[tuple[str | None, str], ...]) -> Game:
-    module = _module(where)
+def _load(module: ModuleType, where: str, options: tuple[tuple[str | None, str], ...], stamps: tuple[int, ...]) -> Game:
     factory = getattr(module, "game", None)
     if not callable(factory):
         raise UserError(f"{where}: expected a function 'game(...) -> Rules' in this file, found none")

@@ -163,7 +163,12 @@ class Rules:
             )
         taken = [name for name in names if hasattr(np.record, name) or not name.isidentifier()]
         if taken:
-            raise UserError(f"State: a field can't be called '{taken[0]}', for numpy's records have an attribute of that name")
+            raise UserError(
+                f"State: a field can't be called '{taken[0]}', for numpy's records have an attribute of that name"
+            )
+        for name in names:
+            if self.State[name].shape and self.State[name].base.kind == "b":
+                raise UserError(f"State: '{name}' is an array of bool, which numba can't compile; expected np.uint8")
         for which in ("players", "actions", "max_plies"):
             if getattr(self, which) < 1:
                 raise UserError(f"{which}: expected at least 1, got {getattr(self, which)}")

@@ -1,0 +1,168 @@
+"""Names of games: options, files, and every way of getting them wrong in one line (two for a file that doesn't compile)."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from base.errors import UserError
+from games import builtin_games, load, variants
+from games.engine.registry import options_of, split
+
+NIM = Path("games/nim.py").read_text()
+
+
+def test_a_file_that_defines_a_game_is_a_game():
+    folder = Path("games")
+    assert set(builtin_games()) == {path.stem for path in folder.glob("*.py") if "\ndef game(" in path.read_text()}
+    assert {"tic_tac_toe", "connect_four", "othello", "nim", "tree"} <= set(builtin_games())
+
+
+def test_a_resolved_name_has_all_options_and_loads_the_same_game():
+    for text in variants():
+        game = load(text)
+        assert load(game.name).name == load(game.spec).name == game.name
+        assert set(game.options) == set(options_of(split(text)[0]))
+    assert load("othello").name == "othello:size=8"
+
+
+def test_quoted_values_may_hold_commas_and_equal_signs():
+    assert split('tree:"a,b=c.json"') == ("tree", [(None, "a,b=c.json")])
+    assert split("x:a=1, b=2") == ("x", [("a", "1"), ("b", "2")])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("otello", r"unknown game 'otello': expected one of .*, or a file.py; did you mean 'othello'\?"),
+        ("othello:size=7", "othello: size: expected one of 6, 8, got '7'"),
+        ("othello:sise=8", r"othello: unknown option 'sise'; options are size; did you mean 'size'\?"),
+        ("othello:8", "othello: expected key=value, got '8'; options are size"),
+        ("othello:size=8,size=6", "othello: option 'size' is given twice"),
+        ("nim:most=sixty", "nim: most: expected 1 to 59, got 'sixty'"),
+        ("nim:most=60", "nim: most: expected 1 to 59, got '60'"),
+        ("connect_four:size=7", "connect_four: unknown option 'size'; it has no options"),
+        ('nim:most="', "options: expected key=value,key=value after 'nim:', got 'most=\"'"),
+        ("tree", "tree: expected a value for 'file', as in tree:…"),
+        ("tree:nothing.json", "tree: expected a file, or one of .*two_ply.json.*; got 'nothing.json'"),
+        ("./nothing.py", r"\./nothing\.py: expected a file with a game's rules, found no such file"),
+        ("", "unknown game ''"),
+    ],
+)
+def test_a_wrong_name_says_what_is_allowed(text, expected):
+    with pytest.raises(UserError, match=f"^{expected}"):
+        load(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "import numpy as np",
+            "import numpy as np\nimport nothing_of_the_kind",
+            r"line 6: can't be loaded\nModuleNotFoundError",
+        ),
+        ("def game(", "def gama(", "expected a function 'game"),
+        ("return Rules(", "return dict(", r"can't be loaded\nTypeError"),
+        ("def initial(state):", "def initial(state)", r"line 15: not Python\n"),
+        ("players=2", "players=0", "players: expected at least 1, got 0"),
+        ("seats=[", "owned=[", "owned: expected a field whose first axis is the 2 players, got 'mover' of shape"),
+        ('"mover", np', '"copy", np', "State: a field can't be called 'copy'"),
+        (
+            "np.uint8, 3)",
+            "np.bool_, 3)",
+            "State: 'heaps' is an array of bool, which numba can't compile; expected np.uint8",
+        ),
+        ('seats=["mover"]', 'seats=["moves"]', "seats: expected names of State's fields .heaps, mover., got 'moves'"),
+        ("values=(-1, 1)", "values=(1, -1)", "values: expected ascending numbers"),
+        ("names=names", "names=names[1:]", "names: expected 21 different names, got 20"),
+        ("gain=gain,", "gain=gain, text=str,", "text and parse: expected both or neither"),
+        (
+            'feature_names=[f"odd {2**bit}s" for bit in range(6)]',
+            "feature_names=()",
+            "feature_names: expected a name for each feature",
+        ),
+        ("gain=gain,", "gain=gain, observe=features,", "observation: expected channels, rows, columns"),
+        (
+            "gain=gain,",
+            "gain=gain, action_view=np.zeros((2, 21)),",
+            "action_view: expected a permutation of the 21 actions",
+        ),
+        ("np.dtype([", "np.dtype(np.uint8) or np.dtype([", "State: expected a structured dtype"),
+    ],
+)
+def test_a_broken_file_says_what_is_wrong_with_it(old, new, expected, tmp_path):
+    assert old in NIM
+    path = tmp_path / "my_nim.py"
+    path.write_text(NIM.replace(old, new, 1))
+    with pytest.raises(UserError, match=re.compile(f".*my_nim.*{expected}", re.DOTALL)) as caught:
+        load(str(path))
+    assert str(caught.value).count("\n") <= 1
+
+
+def test_rules_that_do_not_compile_name_file_line_and_cause(tmp_path):
+    path = tmp_path / "my_nim.py"
+    path.write_text(NIM.replace("state.mover = 1 - state.mover", "state.mover = state.nobody"))
+    game = load(str(path))
+    line = 1 + NIM[: NIM.index("state.mover = 1 - state.mover")].count("\n")
+    with pytest.raises(UserError, match=rf"my_nim\.py, line {line}: can't be compiled\n.*nobody"):
+        game.result(game.initial(), 0)
+
+
+def test_a_file_edited_while_python_runs_is_read_anew(tmp_path):
+    path = tmp_path / "my_nim.py"
+    path.write_text(NIM)
+    assert load(str(path)).perft(1) == 15
+    path.write_text(NIM.replace("= 3, 5, most", "= 3, 4, most"))
+    assert load(str(path)).perft(1) == 14
+
+
+WORDS = st.text(st.sampled_from('abcxyz_:=,".0189 \n./ '), max_size=30)
+
+
+@settings(max_examples=8000)
+@given(text=st.one_of(WORDS, st.builds("{}:{}".format, st.sampled_from(builtin_games()), WORDS), st.text(max_size=20)))
+def test_any_text_is_a_game_or_one_line(text):
+    try:
+        assert load(text).name
+    except UserError as error:
+        assert len(str(error).splitlines()) <= 2  # noqa: PT017
+
+
+POSITIONS = {name: load(name) for name in ("tic_tac_toe", "connect_four", "othello:size=6", "nim", "tree:two_ply.json")}
+TEXTS = {name: [game.text(game.initial()), game.text(game.play(""))] for name, game in POSITIONS.items()}
+
+
+@settings(max_examples=10000)
+@given(data=st.data())
+def test_any_text_is_a_position_that_can_be_played_on_or_refused(data):
+    name = data.draw(st.sampled_from(sorted(POSITIONS)))
+    game = POSITIONS[name]
+    start = data.draw(st.sampled_from(TEXTS[name]))
+    cut = data.draw(st.integers(0, len(start)))
+    inserted = data.draw(st.text(st.sampled_from("xXoO./ 0123456789-=,abcdhmover"), max_size=6))
+    kept = data.draw(st.integers(cut, len(start)))
+    text = start[:cut] + inserted + start[kept:]
+    try:
+        state = game.parse(text)
+    except UserError as error:
+        assert str(error).startswith(f"position of {game.name}: ")  # noqa: PT017
+        return
+    assert game.text(game.parse(game.text(state))) == game.text(state)
+    assert game.is_terminal(state) or game.legal_actions(state)
+
+
+def test_a_position_that_runs_aground_is_refused():
+    game = load("nim")
+    for text in (
+        "heaps=200,5,7 mover=0",
+        "heaps=3,5,7 mover=9",
+        "heaps=3,5 mover=0",
+        "heaps=3,5,x mover=0",
+        "mover=0",
+        "",
+    ):
+        with pytest.raises(UserError, match="position of nim"):
+            game.parse(text)
