@@ -95,6 +95,10 @@ class Rules:
     features: Callable[[Any, Any, Any], None] | None = None
     """features(state, player, values): writes what a linear EVAL weighs; for two players f(s, 0) = -f(s, 1)."""
     feature_names: Sequence[str] = ()
+    feature_weights: Sequence[float] = ()
+    """Hand-set weights of a linear EVAL, one per feature, in the game's own unit (chess: pawns). Empty: all zero."""
+    weight_unit: float = 1.0
+    """What one such unit is worth: EVAL = tanh(weight_unit · w·f), the utility expected."""
 
     # ── for search ──
     key: Callable[[Any], Any] = DERIVED
@@ -188,6 +192,9 @@ class Rules:
             raise UserError(f"names: expected {self.actions} different names, got {len(self.names)} (twice: {twice})")
         if self.features is not None and not self.feature_names:
             raise UserError("feature_names: expected a name for each feature, got none")
+        if self.feature_weights and len(self.feature_weights) != len(self.feature_names):
+            counts = len(self.feature_weights), len(self.feature_names)
+            raise UserError(f"feature_weights: expected one per feature ({counts[1]}), got {counts[0]}")
         if self.observe is not DERIVED and min(self.observation) < 1:
             raise UserError(f"observation: expected channels, rows, columns of the planes, got {self.observation}")
         if (self.text is DERIVED) != (self.parse is DERIVED):

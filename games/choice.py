@@ -1,0 +1,45 @@
+"""What a search answers when asked for a move, the same whoever searched: alpha-beta, tree search, a solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Bound = Literal["exact", "upper", "lower", "estimate"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One action at the root, as the search saw it."""
+
+    action: int
+    value: float | None = None
+    """The mover's utility in [-1, 1] if this is played; None where the search says nothing of it."""
+    bound: Bound = "estimate"
+    """How `value` is meant: `exact` is what the search's own definition of value gives, `upper` that it is at most this."""
+    visits: int | None = None
+    """Simulations that went through it, where the search counts them."""
+    prior: float | None = None
+    """Its probability before the search, where there is a policy."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The move chosen and the thinking behind it."""
+
+    action: int
+    value: float
+    """The mover's utility in [-1, 1] after `action`, as the search estimates it."""
+    proven: bool = False
+    """`value` is the game-theoretic one."""
+    pv: tuple[int, ...] = ()
+    """The line that the search expects, `action` first."""
+    depth: int = 0
+    """Of the last completed iteration, in actions; for tree search the length of the longest path."""
+    nodes: int = 0
+    """Positions visited, or simulations."""
+    seconds: float = 0.0
+    actions: tuple[Candidate, ...] = ()
+    """The root's actions, best first."""
+    counters: dict[str, int] = field(default_factory=dict)
+    """What each part of the search did: cut-offs by kind, table hits, extensions."""
