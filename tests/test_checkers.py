@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import UserError
+from base.files import read_json
 from base.seeds import below, generator
 from games import load
 from games.engine import kernels
@@ -140,24 +141,14 @@ class Slow:
 # ── perft ──
 
 
-def perft_data():
-    for line in (Path(__file__).parent / "data" / "checkers_perft.txt").read_text().splitlines():
-        if line and not line.startswith("#"):
-            kind, position, counts = (part.strip() for part in line.split("|"))
-            yield kind, position, [int(count) for count in counts.split()]
+PERFT = read_json(Path(__file__).parent / "data" / "perft" / "checkers.json")["cases"]  # test_perft.py plays them all
 
 
-@pytest.mark.parametrize(("kind", "position", "counts"), list(perft_data()))
-def test_perft_matches_the_data(kind, position, counts):
-    found = [GAME.perft(depth, at(position), turns=kind == "turns") for depth in range(1, len(counts) + 1)]
-    assert found == counts
-
-
-@pytest.mark.parametrize(("kind", "position", "counts"), list(perft_data()))
-def test_perft_by_actions_matches_slow_rules(kind, position, counts):
-    if kind == "actions":
-        depth = max(depth for depth, count in enumerate(counts, 1) if count < 10_000)
-        assert Slow(position).perft(depth) == counts[depth - 1]
+@pytest.mark.parametrize("case", [case for case in PERFT if "turns" not in case], ids=lambda case: case["name"])
+def test_perft_by_actions_matches_slow_rules(case):
+    depth = max(depth for depth, count in enumerate(case["perft"], 1) if count < 10_000)
+    start = case.get("position") or GAME.text(GAME.initial())
+    assert Slow(start).perft(depth) == case["perft"][depth - 1]
 
 
 def test_perft_by_actions_matches_openspiel():

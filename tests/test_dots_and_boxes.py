@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from base.compiler import compiled
 from base.errors import UserError
+from base.files import read_json
 from base.seeds import generator
 from games import Game, load
 from games.engine import kernels
 
-PERFT = Path(__file__).parent / "data" / "dots_and_boxes_perft.txt"
 SIZES = [
     "",
     "players=3",
@@ -129,30 +129,18 @@ def gain(game: Game, state: Any, name: str) -> float:
 # ── counts ──
 
 
-def perft_lines() -> list[tuple[int, int, str, list[int]]]:
-    found = []
-    for line in PERFT.read_text().splitlines():
-        if line and not line.startswith("#"):
-            size, kind, counts = line.split("|")
-            rows, cols = map(int, size.split())
-            found.append((rows, cols, kind.strip(), [int(count) for count in counts.split()]))
-    return found
+PERFT = read_json(Path(__file__).parent / "data" / "perft" / "dots_and_boxes.json")["cases"]  # test_perft.py plays them all
 
 
-@pytest.mark.parametrize(("rows", "cols", "kind", "counts"), perft_lines())
-def test_perft(rows: int, cols: int, kind: str, counts: list[int]) -> None:
-    game = dots_and_boxes(f"rows={rows},cols={cols}")
-    assert [game.perft(depth, turns=kind == "turns") for depth in range(1, len(counts) + 1)] == counts
-
-
-@pytest.mark.parametrize(("rows", "cols", "kind", "counts"), perft_lines())
-def test_perft_file_agrees_with_its_sources(rows: int, cols: int, kind: str, counts: list[int]) -> None:
+@pytest.mark.parametrize("case", PERFT, ids=lambda case: case["name"])
+def test_perft_data_agree_with_their_sources(case: dict[str, Any]) -> None:
+    rows, cols = (int(number) for number in re.findall(r"\d+", case["options"]))
     lines = len(set().union(*box_sides(rows, cols)))
-    for depth, count in enumerate(counts, start=1):
-        if kind == "plies":
-            assert count == factorial(lines) // factorial(lines - depth)
-        else:
+    for depth, count in enumerate(case["perft"], start=1):
+        if case.get("turns"):
             assert count == count_turns(rows, cols, depth)
+        else:
+            assert count == factorial(lines) // factorial(lines - depth)
 
 
 def test_every_game_draws_every_line() -> None:

@@ -9,6 +9,7 @@ Published numbers are data, `data/perft/*.json`, found without being named here:
 | of a case   | what                                                                            | left out      |
 |-------------|---------------------------------------------------------------------------------|---------------|
 | `perft`     | how many sequences of 1, 2, 3 … plies there are                                 |               |
+| `options`   | the setting of the game                                                         | the default   |
 | `position`  | from where, in the game's notation                                              | the start     |
 | `turns`     | true: lengths are whole turns, not plies                                        | false         |
 | `ends`      | how many sequences of 1, 2, 3 … leave nothing to move; checked by the slow count  | not checked   |
@@ -39,13 +40,17 @@ class Case:
     game: str
     name: str
     perft: list[int]
+    options: str = ""
     position: str | None = None
     turns: bool = False
     ends: list[int] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
 
+    def played(self) -> Game:
+        return load(f"{self.game}:{self.options}")
+
     def start(self) -> Any:
-        game = load(self.game)
+        game = self.played()
         return game.initial() if self.position is None else game.parse(self.position)
 
 
@@ -123,14 +128,14 @@ def different(game: Game, layer: dict[bytes, int]) -> int:
 
 @pytest.mark.parametrize("case", published())
 def test_perft_is_as_published(case: Case) -> None:
-    game, start = load(case.game), case.start()
+    game, start = case.played(), case.start()
     depths = range(1, len(case.perft) + 1)
     assert [game.perft(depth, start, case.turns) for depth in depths] == case.perft
 
 
 @pytest.mark.parametrize("case", published())
 def test_slow_count_over_interpreted_rules_agrees(case: Case) -> None:
-    game = load(case.game)
+    game = case.played()
     few = len(list(takewhile(lambda count: count <= SLOW, case.perft)))
     depths = min(len(case.perft), max(few, len(case.ends), len(case.positions)))
     for depth, ply in enumerate(islice(slowly(game, case.start(), case.turns), depths)):
