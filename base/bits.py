@@ -15,6 +15,7 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 
 U = np.uint64
+_ALL = 2**64 - 1
 
 
 def popcount(word: Any) -> int:
@@ -31,6 +32,16 @@ def lowest_bit(word: Any) -> int:
 def highest_bit(word: Any) -> int:
     """Index of the highest set bit; -1 where none is set."""
     return int(word).bit_length() - 1
+
+
+def wrapping_add(a: Any, b: Any) -> Any:
+    """a + b of two words, modulo 2^64; numpy's own addition would warn when interpreted."""
+    return U((int(a) + int(b)) & _ALL)
+
+
+def wrapping_mul(a: Any, b: Any) -> Any:
+    """a · b of two words, modulo 2^64."""
+    return U((int(a) * int(b)) & _ALL)
 
 
 def _instruction(name: str, has_flag: bool) -> Any:
@@ -69,3 +80,13 @@ def _lowest_bit(word):  # type: ignore[no-untyped-def]
 @overload(highest_bit)
 def _highest_bit(word):  # type: ignore[no-untyped-def]
     return lambda word: 63 - _ctlz(U(word))
+
+
+@overload(wrapping_add)
+def _wrapping_add(a, b):  # type: ignore[no-untyped-def]
+    return lambda a, b: U(a) + U(b)
+
+
+@overload(wrapping_mul)
+def _wrapping_mul(a, b):  # type: ignore[no-untyped-def]
+    return lambda a, b: U(a) * U(b)

@@ -129,7 +129,9 @@ def gain(game: Game, state: Any, name: str) -> float:
 # ── counts ──
 
 
-PERFT = read_json(Path(__file__).parent / "data" / "perft" / "dots_and_boxes.json")["cases"]  # test_perft.py plays them all
+PERFT = read_json(Path(__file__).parent / "data" / "perft" / "dots_and_boxes.json")[
+    "cases"
+]  # test_perft.py plays them all
 
 
 @pytest.mark.parametrize("case", PERFT, ids=lambda case: case["name"])

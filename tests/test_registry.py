@@ -128,7 +128,7 @@ def test_any_text_is_a_game_or_one_line(text):
     try:
         assert load(text).name
     except UserError as error:
-        assert len(str(error).splitlines()) <= 2  # noqa: PT017
+        assert len(str(error).splitlines()) <= 2
 
 
 POSITIONS = {name: load(name) for name in ("tic_tac_toe", "connect_four", "othello:size=6", "nim", "tree:two_ply.json")}
@@ -148,7 +148,7 @@ def test_any_text_is_a_position_that_can_be_played_on_or_refused(data):
     try:
         state = game.parse(text)
     except UserError as error:
-        assert str(error).startswith(f"position of {game.name}: ")  # noqa: PT017
+        assert str(error).startswith(f"position of {game.name}: ")
         return
     assert game.text(game.parse(game.text(state))) == game.text(state)
     assert game.is_terminal(state) or game.legal_actions(state)
