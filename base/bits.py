@@ -15,7 +15,6 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 
 U = np.uint64
-_ALL = 2**64 - 1
 
 
 def popcount(word: Any) -> int:
@@ -35,13 +34,13 @@ def highest_bit(word: Any) -> int:
 
 
 def wrapping_add(a: Any, b: Any) -> Any:
-    """a + b of two words, modulo 2^64; numpy's own addition would warn when interpreted."""
-    return U((int(a) + int(b)) & _ALL)
+    """a + b modulo 2^64, of words or (interpreted) arrays of them; numpy's own addition of two words would warn."""
+    return np.add(a, b, dtype=np.uint64)
 
 
 def wrapping_mul(a: Any, b: Any) -> Any:
-    """a · b of two words, modulo 2^64."""
-    return U((int(a) * int(b)) & _ALL)
+    """a · b modulo 2^64, likewise."""
+    return np.multiply(a, b, dtype=np.uint64)
 
 
 def _instruction(name: str, has_flag: bool) -> Any:

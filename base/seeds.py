@@ -52,7 +52,7 @@ def next_word(rng: Rng) -> Any:
     return mix(rng[0])
 
 
-def below(rng: Rng, n: int) -> int:
+def below(rng: Rng, n: Any) -> int:
     """A whole number from 0 to n-1, exactly uniform (Lemire 2019), for 0 < n < 2^32."""
     size = U(n)
     product = (next_word(rng) >> _32) * size

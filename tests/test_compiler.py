@@ -940,7 +940,9 @@ def test_a_closure_that_is_not_complete_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [{1: 2}, object(), np.array([None]), affine(1), compiled(affine(1)), [].append], ids=str
+    "value",
+    [{1: 2}, object(), np.array([None]), affine(1), compiled(affine(1)), [].append],
+    ids=lambda value: type(value).__name__ + getattr(value, "__name__", ""),
 )
 def test_an_argument_that_code_can_t_take_is_named(value: Any) -> None:
     with pytest.raises(
