@@ -15,7 +15,6 @@ from base.errors import UserError
 from base.files import read_json
 from base.seeds import below, generator
 from games import load
-from games.engine import kernels
 
 GAME = load("checkers")
 RULES = GAME.rules
@@ -522,29 +521,6 @@ def test_names_parse_back():
         origin, to = (SPOT[int(word) - 1] for word in re.split("[x-]", name))
         assert abs(origin[0] - to[0]) == abs(origin[1] - to[1]) == (2 if "x" in name else 1)
         assert GAME.names.index(name) % 64 == 8 * origin[0] + origin[1]
-
-
-def test_interpreted_and_compiled_games_agree():
-    for game in range(2):
-        results = []
-        for examine in (
-            kernels.examine(RULES),
-            GAME.kernel(kernels.examine),
-            GAME.kernel(kernels.examine, checked=True),
-        ):
-            states = GAME.blanks(RULES.max_plies + 2)
-            states[0] = GAME.initial() if game == 0 else at(SMALL[0])
-            moves = np.zeros(RULES.max_plies + 1, np.int32)
-            digests = np.zeros((RULES.max_plies + 2, len(kernels.EXAMINED)), np.uint64)
-            scratch = (
-                np.zeros(RULES.max_legal, np.int32),
-                np.zeros(RULES.observation, np.float32),
-                np.zeros(17, np.float32),
-            )
-            with np.errstate(over="ignore"):
-                plies = examine(states, moves, digests, generator(5, "game", game), *scratch)
-            results.append((plies, moves.tobytes(), digests.tobytes(), states.tobytes()))
-        assert results[0] == results[1] == results[2]
 
 
 def test_keys_are_equal_exactly_where_positions_are():

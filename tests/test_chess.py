@@ -482,28 +482,3 @@ def test_parse_of_random_boards(rng, rights, clock):
     for empty in range(8, 0, -1):
         board = board.replace("." * empty, str(empty))
     written(f"{board} {rng.choice('wb')} {rights} - {clock} 7")
-
-
-# ── one source, two ways of running ──
-
-
-@pytest.mark.parametrize(
-    "fen",
-    [
-        "r3k2r/8/3N4/8/8/4R3/8/4K3 b kq - 85 1",
-        "3rk2b/8/8/b2R1B2/3N4/2P1P3/3K4/q2n3q w - - 95 1",
-        "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 95 1",
-        "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 98 1",
-    ],
-)
-def test_interpreted_and_compiled_answer_alike(fen):
-    rules, runs = GAME.rules, []
-    for examine in (GAME.kernel(kernels.examine), kernels.examine(rules)):
-        states, rng = GAME.scratch(GAME.parse(fen), rules.max_plies + 2), generator(4, fen)
-        digests = np.zeros((rules.max_plies + 2, len(kernels.EXAMINED)), np.uint64)
-        moves, actions = np.zeros(rules.max_plies + 1, np.int32), np.zeros(rules.max_legal, np.int32)
-        planes, values = np.zeros(rules.observation, np.float32), np.zeros(len(rules.feature_names), np.float32)
-        with np.errstate(over="ignore"):
-            plies = examine(states, moves, digests, rng, actions, planes, values)
-        runs.append((plies, states.tobytes(), digests.tobytes()))
-    assert runs[0] == runs[1]

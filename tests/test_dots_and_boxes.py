@@ -397,27 +397,6 @@ def test_features_are_antisymmetric_or_sum_to_zero(options: str) -> None:
 # ── laws over random play ──
 
 
-@pytest.mark.parametrize("options", ["", "rows=2,cols=2,players=4", "rows=8,cols=8,players=4"])
-def test_compiled_equals_interpreted_and_bounds_checked(options: str) -> None:
-    game = dots_and_boxes(options)
-    rules = game.rules
-
-    def play(examine: Any, seed: int) -> tuple[Any, ...]:
-        states = game.scratch(game.initial(), rules.max_plies + 2)
-        moves = np.zeros(rules.max_plies + 1, np.int32)
-        digests = np.zeros((rules.max_plies + 2, len(kernels.EXAMINED)), np.uint64)
-        scratch = np.zeros(rules.max_legal, np.int32), np.zeros(rules.observation, np.float32), np.zeros(12, np.float32)
-        with np.errstate(over="ignore"):
-            plies = examine(states, moves, digests, generator(seed, "examine"), *scratch)
-        return plies, states.tobytes(), moves.tobytes(), digests.tobytes()
-
-    fast, checked = game.kernel(kernels.examine), game.kernel(kernels.examine, checked=True)
-    for seed in range(20):
-        assert play(fast, seed) == play(checked, seed)
-    if rules.max_plies <= 30:
-        assert play(fast, 0) == play(kernels.examine(rules), 0)
-
-
 @pytest.mark.parametrize("options", SIZES)
 def test_tactical_actions_are_the_legal_ones_with_a_gain(options: str) -> None:
     game = dots_and_boxes(options)

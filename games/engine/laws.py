@@ -475,7 +475,7 @@ def a_null_move_passes(patient: Patient) -> Verdict:
                 return patient.finding(law, "null_result", f"returns False, but State.{field} is another", position), ""
             if done:
                 count += 1
-                if game.is_terminal(after) or game.to_move(after) == mover:
+                if game.movements(after) and patient.mover(after) == mover:
                     return patient.finding(law, "null_result", "the other player is not to move after it", position), ""
                 if game.key(after) == game.key(position.state):
                     return patient.finding(law, "null_result or key", "the key is the same after it", position), ""
