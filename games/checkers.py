@@ -305,6 +305,19 @@ def game() -> Rules:
                     return True
         return False
 
+    def plies_to_draw(state: Any) -> int:
+        """None where a position on the trail has stood twice."""
+        for last in range(int(state.recorded), 3, -1):
+            ply = last
+            latest, earlier = ZERO, ZERO
+            while ply >= 2:
+                latest ^= STEP_MASK[state.trail[ply - 1]]
+                earlier ^= STEP_MASK[state.trail[ply - 2]]
+                ply -= 2
+                if latest | earlier == ZERO:
+                    return 0
+        return LIMIT - int(state.quiet)
+
     def is_terminal(state: Any) -> bool:
         return state.quiet >= LIMIT or state.repeated != 0 or not can_move(state)
 
@@ -546,6 +559,7 @@ def game() -> Rules:
         endgames=list(zip(CLASS_NAMES, SIZES, strict=True)),
         endgame_index=endgame_index,
         endgame_position=endgame_position,
+        plies_to_draw=plies_to_draw,
         names=[action_name(action) for action in range(8 * 64)],
         render=render,
         text=text,

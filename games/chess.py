@@ -799,6 +799,17 @@ def endgame_position(state: Any, index: int) -> bool:
     return not in_check(state, 1 - mover)
 
 
+def plies_to_draw(state: Any) -> int:
+    """None where a position that can occur again has stood twice."""
+    clock, first = int(state.clock), int(state.first)
+    for later in range(clock, first + 3, -1):
+        key = state.key if later == clock else state.keys[later]
+        for earlier in range(later - 4, first - 1, -2):
+            if state.keys[earlier] == key:
+                return 0
+    return FIFTY_MOVES - clock
+
+
 # ── for people ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -986,6 +997,7 @@ def game() -> Rules:
         endgames=[(name, CLASS_SIZE) for name in ("KNK", "KBK", "KRK", "KQK", "KPK")],
         endgame_index=endgame_index,
         endgame_position=endgame_position,
+        plies_to_draw=plies_to_draw,
         names=action_names(),
         render=render,
         text=text,

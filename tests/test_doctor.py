@@ -13,7 +13,8 @@ from games.engine import laws
 from games.engine.doctor import examine
 
 SOURCES = {
-    name: (Path(games.__file__).parent / f"{name}.py").read_text() for name in ("connect_four", "nim", "tic_tac_toe")
+    name: (Path(games.__file__).parent / f"{name}.py").read_text()
+    for name in ("checkers", "connect_four", "nim", "tic_tac_toe")
 }
 
 # what is planted: a game, words of its file, other words, the law that breaks, the function to look at
@@ -143,6 +144,27 @@ BUGS = {
         "gain=gain, null_result=lambda state: True,",
         laws.a_null_move_passes,
         "null_result",
+    ),
+    "the counter draws a ply too soon": (
+        "checkers",
+        "return LIMIT - int(state.quiet)",
+        "return LIMIT - int(state.quiet) + 1",
+        laws.the_past_draws_in_time,
+        "plies_to_draw",
+    ),
+    "a draw by repetition is not foreseen": (
+        "checkers",
+        "if latest | earlier == ZERO:\n                    return 0",
+        "if latest | earlier == ZERO:\n                    break",
+        laws.the_past_draws_in_time,
+        "plies_to_draw",
+    ),
+    "draws by the past are not declared": (
+        "checkers",
+        "        plies_to_draw=plies_to_draw,\n",
+        "",
+        laws.the_past_draws_in_time,
+        "plies_to_draw",
     ),
 }
 

@@ -120,6 +120,10 @@ class Rules:
     Positions in the middle of a turn are in none; history and counters do not count."""
     endgame_position: Callable[[Any, Any], bool] | None = None
     """endgame_position(state, index): the inverse; `state` arrives all zeros. False where the index stands for no position."""
+    plies_to_draw: Callable[[Any], int] | None = None
+    """plies_to_draw(state): in fewer plies than this no counter and no repetition can draw the game, as long as no position comes
+    twice from here on. What wins in so many plies wins. 0 where a position that can come again would be drawn by coming once
+    more. None: no game is drawn by its past."""
 
     # ── for people ──
     names: Sequence[str] = ()
