@@ -1,0 +1,146 @@
+"""Tables of a game's endgame classes: `build_endgames(game)` gives the code of every index that `endgame_index` knows.
+
+One class after the other, in the order of the rules' `endgames`, for captures and promotions lead to earlier ones. Of each class
+the graph is written down going forward (`linker`), and solved (classical/tables/graph.py). Positions amid a turn have no index of
+their own: they become nodes behind those of the class.
+
+What a position's past does is left out: counters and repetitions begin at nothing, and endless play is drawn. Whoever looks a
+position up compares the distance with `plies_to_draw` (classical/tables/probe.py).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from base.errors import UserError
+from classical.tables.codes import plies_of, value_of
+from classical.tables.graph import EDGE, FAR, NODE, grown, note, refuse_unsuited, solve
+from games import Game, Rules
+
+CHUNK = 50_000  # positions between two reports of progress
+LATER, ASTRAY, STUCK = -1, -2, -3  # a class that comes later; no class; nothing to play
+COMPLAINTS = {
+    LATER: "leads to a later class",
+    ASTRAY: "leads to a position of the other player in no class",
+    STUCK: "has no action and is not finished",
+}
+
+
+def linker(rules: Rules) -> Callable[..., int]:
+    """The graph of one class, whose indices are `first` to `last` - 1.
+
+    link(states [3], actions [max_legal], table, first, last, nodes, middles, edges, counts, start, stop) -> nodes gone through.
+    Node i < last - first is index first + i; the others are positions amid a turn, kept in `middles`. `counts` holds how many
+    middles and edges there are. Stops early where room is short; a mistake in the rules is one of COMPLAINTS, counts[2] the node.
+    """
+    legal_actions, result, to_move, is_terminal = (
+        rules.legal_actions,
+        rules.result,
+        rules.to_move,
+        rules.is_terminal,
+    )
+    utility, index_of, position_of, most = rules.utility, rules.endgame_index, rules.endgame_position, rules.max_legal
+    assert index_of is not None and position_of is not None
+
+    def link(
+        states: Any,
+        actions: Any,
+        table: Any,
+        first: int,
+        last: int,
+        nodes: Any,
+        middles: Any,
+        edges: Any,
+        counts: Any,
+        start: int,
+        stop: int,
+    ) -> int:
+        size = last - first
+        for number in range(start, stop):
+            if counts[0] + most > len(middles) or counts[1] + most > len(edges) or size + counts[0] + most > len(nodes):
+                return number
+            counts[2] = number
+            if number >= size:
+                states[0] = middles[number - size]
+            else:
+                states[0] = states[2]
+                if not position_of(states[0], first + number):
+                    continue
+            if is_terminal(states[0]):
+                continue
+            mover, node = to_move(states[0]), nodes[number]
+            n = legal_actions(states[0], actions)
+            if n == 0:
+                return STUCK
+            node.open, node.mover, node.win = 1, mover, FAR
+            for i in range(n):
+                states[1] = states[0]
+                result(states[1], actions[i])
+                if is_terminal(states[1]):
+                    note(node, int(np.rint(utility(states[1], mover))), 0)
+                    continue
+                is_same = to_move(states[1]) == mover
+                index = index_of(states[1])
+                if index >= last:
+                    return LATER
+                if 0 <= index < first:
+                    value = value_of(table[index])
+                    note(node, value if is_same else -value, plies_of(table[index]))
+                    continue
+                if index < 0:
+                    if not is_same:
+                        return ASTRAY
+                    target = size + counts[0]
+                    middles[counts[0]] = states[1]
+                    counts[0] += 1
+                else:
+                    target = index - first
+                node.left += 1
+                edges[counts[1]].source = number
+                edges[counts[1]].target = target
+                counts[1] += 1
+        return stop
+
+    return link
+
+
+def build_endgames(game: Game, report: Callable[[str, int], object] = lambda name, positions: None) -> Any:
+    """The code of every index [sum of the class sizes], uint16. `report(class, positions)` hears of progress."""
+    refuse_unsuited(game)
+    if not game.rules.endgames or game.rules.endgame_index is None or game.rules.endgame_position is None:
+        raise UserError(f"{game.name}: expected rules with endgame classes (endgames, endgame_index, endgame_position)")
+    sizes = [size for _, size in game.rules.endgames]
+    table = np.zeros(sum(sizes), np.uint16)
+    for (name, size), last in zip(game.rules.endgames, itertools.accumulate(sizes)):
+        nodes, edges = _linked(game, table, name, last - size, last, report)
+        solve(nodes, edges)
+        table[last - size : last] = nodes["code"][:size]
+    return table
+
+
+def _linked(
+    game: Game, table: Any, name: str, first: int, last: int, report: Callable[[str, int], object]
+) -> tuple[Any, Any]:
+    """Nodes and edges of one class."""
+    link, most, size = game.kernel(linker), game.rules.max_legal, last - first
+    nodes, edges = np.zeros(size + 2 * most, NODE), np.zeros(8 * size + 2 * most, EDGE)
+    middles, states, actions = game.blanks(2 * most), game.blanks(3), np.zeros(most, np.int32)
+    counts = np.zeros(3, np.int64)
+    at = 0
+    while at < size + counts[0]:
+        stop = min(at + CHUNK, size + int(counts[0]))
+        done = int(link(states, actions, table, first, last, nodes, middles, edges, counts, at, stop))
+        if done < 0:
+            where = f"{game.text(states[0])} (index {first + int(counts[2])})"
+            raise UserError(f"{game.name}: class {name}: {where} {COMPLAINTS[done]}")
+        report(name, max(0, min(done, size) - min(at, size)))
+        if done < stop:
+            middles = grown(middles, int(counts[0]) + most)
+            edges = grown(edges, int(counts[1]) + most)
+            nodes = grown(nodes, size + len(middles))
+        at = done
+    return nodes[: size + int(counts[0])], edges[: int(counts[1])]
