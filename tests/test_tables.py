@@ -396,6 +396,39 @@ def test_an_empty_table_says_nothing():
         assert game.kernel(prober)(empty_table(game.rules), game.initial()) == NONE
 
 
+def sounding(rules):
+    """sound(states [2], actions, rng, table, codes [most]) -> plies: a random game inside a kernel, every position looked up."""
+    probe, is_terminal, random_action, result = prober(rules), rules.is_terminal, rules.random_action, rules.result
+
+    def sound(states, actions, rng, table, codes):
+        states[1] = states[0]
+        for ply in range(len(codes)):
+            if is_terminal(states[1]):
+                return ply
+            codes[ply] = probe(table, states[1])
+            result(states[1], random_action(states[1], actions, rng))
+        return len(codes)
+
+    return sound
+
+
+@pytest.mark.parametrize("name", ["checkers", "chess", "tic_tac_toe"])
+def test_kernels_look_up_what_python_looks_up(name):
+    tables, game, found = tables_of(name), load(name), 0
+    actions = np.zeros(game.rules.max_legal, np.int32)
+    for seed in range(20):
+        rng, codes = generator(seed, "sound"), np.zeros(300, np.int64)
+        start = game.initial() if name == "tic_tac_toe" else next(decided_positions(tables, 1, seed))[0]
+        plies = game.kernel(sounding)(game.scratch(start, 2), actions, rng, tables.array, codes)
+        rng, state = generator(seed, "sound"), start
+        with np.errstate(over="ignore"):
+            for ply in range(plies):
+                assert codes[ply] == probed(tables, state)
+                found += codes[ply] != NONE
+                state = game.result(state, int(game.rules.random_action(state, actions, rng)))
+    assert found > 100
+
+
 # ── files ──
 
 

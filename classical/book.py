@@ -1,0 +1,288 @@
+"""Opening books: what was played in a position, how often, and how it went. Built from game records or lists of moves.
+
+    python -m classical.book build othello runs/first/games more.txt --out othello.book --plies 12 --min-games 2
+    python -m classical.book show othello othello.book --plies 3
+
+    book = Book.load("othello.book", game)
+    book.moves(state)                  # [(action, games, score)], the score being a utility as the mover sees it
+    book.choose(state, rng)            # one of them, or None where the book ends
+
+A position is known by `game.key`, whatever the way to it; mirror images are different positions. A move's score is its mean utility
+for the player who made it, drawn towards 0 as if PRIOR drawn games had been played with it, because one lucky game proves little:
+
+    score = (sum of utilities) / (games + PRIOR)        weight = games · (1 + score) / 2
+
+`choose` draws by weight: expected points times how often it was tried. The file is lines of JSON, sorted by key: a header, then one
+line for each position, its moves by name with the number of games and the sum of the mover's utilities.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from tqdm import tqdm
+
+from base.errors import Arguments, UserError, nearest, run_command
+from base.files import StrPath, write_text
+from base.seeds import Rng, uniform
+from games import CHANCE, Game, load
+from games.record import GameRecord, read_records
+
+FORMAT = 1
+PRIOR = 2.0  # drawn games added to every move
+PLIES, MIN_GAMES = 12, 2
+
+Entries = dict[int, dict[int, tuple[int, float]]]
+
+
+class Book:
+    """What to play in the opening of one game."""
+
+    def __init__(
+        self, game: Game, entries: Entries, games: int, plies: int = PLIES, min_games: int = MIN_GAMES
+    ) -> None:
+        self.game, self.entries = game, entries
+        self.games, self.plies, self.min_games = games, plies, min_games
+
+    def __len__(self) -> int:
+        """Positions."""
+        return len(self.entries)
+
+    def moves(self, state: Any) -> list[tuple[int, int, float]]:
+        """(action, games, score) of what the book knows here and the rules allow, highest weight first."""
+        known = self.entries.get(self.game.key(state))
+        if known is None:
+            return []
+        legal = set(self.game.legal_actions(state))  # the past may forbid what was once played (superko)
+        found = [
+            (action, games, total / (games + PRIOR)) for action, (games, total) in known.items() if action in legal
+        ]
+        return sorted(found, key=lambda move: (-weight(move[1], move[2]), move[0]))
+
+    def choose(self, state: Any, rng: Rng) -> int | None:
+        """A move of the book, drawn by weight; None where it has none."""
+        found = self.moves(state)
+        weights = [weight(games, score) for _, games, score in found]
+        if not found:
+            return None
+        with np.errstate(over="ignore"):
+            left = uniform(rng) * sum(weights)
+        for (action, _, _), share in zip(found, weights, strict=True):
+            left -= share
+            if left < 0:
+                return action
+        return found[0][0]  # rounding
+
+    def save(self, path: StrPath) -> None:
+        """Equal books give equal files, written whole or not at all."""
+        header = {
+            "zermelo": "book",
+            "format": FORMAT,
+            "game": self.game.name,
+            "version": self.game.version,
+            "start": f"{self.game.key(self.game.initial()):016x}",
+            "games": self.games,
+            "plies": self.plies,
+            "min_games": self.min_games,
+        }
+        lines = [json.dumps(header)]
+        for key, known in sorted(self.entries.items()):
+            moves = {self.game.name_of(action): list(known[action]) for action in sorted(known)}
+            lines.append(json.dumps({"key": f"{key:016x}", "moves": moves}, ensure_ascii=False, allow_nan=False))
+        write_text(path, "\n".join(lines) + "\n")
+
+    @classmethod
+    def load(cls, path: StrPath, game: Game) -> Book:
+        """The book of that file. One of another game or version is refused, and so is a line that makes no sense."""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            header = _header(path, file.readline(), game)
+            entries: Entries = {}
+            last = -1
+            for number, line in enumerate(file, 2):
+                key, moves = _entry(f"{path}:{number}", line, game)
+                if key <= last:
+                    _refuse(f"{path}:{number}", "keys in ascending order", f"{key:016x} after {last:016x}")
+                entries[key], last = moves, key
+        return cls(game, entries, header["games"], header["plies"], header["min_games"])
+
+    def tree(self, plies: int) -> Iterator[str]:
+        """The book from the start on, a line for each move, likelier ones first."""
+        yield from self._branch(self.game.initial(), 0, plies)
+
+    def _branch(self, state: Any, ply: int, plies: int) -> Iterator[str]:
+        if ply == plies or self.game.is_terminal(state):
+            return
+        indent = "  " * ply
+        if self.game.to_move(state) == CHANCE:
+            for action in self.game.legal_actions(state):
+                below = list(self._branch(self.game.result(state, action), ply + 1, plies))
+                if below:
+                    yield from (f"{indent}({self.game.name_of(action)})", *below)
+            return
+        found = self.moves(state)
+        total = sum(weight(games, score) for _, games, score in found)
+        for action, games, score in found:
+            share = weight(games, score) / total if total else 1 / len(found)
+            yield f"{indent}{self.game.name_of(action)}  {share:.0%}  {games} games  {score:+.2f}"
+            yield from self._branch(self.game.result(state, action), ply + 1, plies)
+
+
+def weight(games: int, score: float) -> float:
+    """How often a move is to be chosen, next to the others."""
+    return games * (1 + score) / 2
+
+
+def build_book(game: Game, records: Iterable[GameRecord], plies: int = PLIES, min_games: int = MIN_GAMES) -> Book:
+    """A book of the first `plies` plies, chance's counted, with the moves that were played in `min_games` games at least.
+
+    Games without an outcome say nothing. Within one game, a move that is made twice in the same position counts once.
+    """
+    for name, given in (("plies", plies), ("min_games", min_games)):
+        if given < 1:
+            raise UserError(f"{name}: expected at least 1, got {given}")
+    counts: dict[int, dict[int, list[float]]] = defaultdict(dict)
+    games = 0
+    for record in records:
+        if record.outcome is None:
+            continue
+        games += 1
+        seen = set()
+        states = record.positions(game)
+        for ply in range(min(plies, len(record))):
+            state, action = states[ply], int(record.moves[ply])
+            mover, key = game.to_move(state), game.key(state)
+            if mover is None or mover == CHANCE or (key, action) in seen:
+                continue
+            seen.add((key, action))
+            entry = counts[key].setdefault(action, [0, 0.0])
+            entry[0] += 1
+            entry[1] += record.outcome[mover]
+    entries = {
+        key: {action: (int(n), total) for action, (n, total) in moves.items() if n >= min_games}
+        for key, moves in counts.items()
+    }
+    return Book(game, {key: moves for key, moves in entries.items() if moves}, games, plies, min_games)
+
+
+# ── reading ──
+
+
+def _header(path: StrPath, line: str, game: Game) -> dict[str, Any]:
+    found = _parsed(line)
+    if not isinstance(found, dict) or found.get("zermelo") != "book":
+        _refuse(f"{path}:1", "the header of an opening book", line[:40].strip() or "nothing")
+    if found.get("format") != FORMAT:
+        _refuse(f"{path}:1", f"a book of format {FORMAT}", found.get("format"))
+    if (found.get("game"), found.get("version")) != (game.name, game.version):
+        expected = f"a book of {game.name} (version {game.version})"
+        _refuse(f"{path}", expected, f"one of {found.get('game')} (version {found.get('version')})")
+    start = f"{game.key(game.initial()):016x}"
+    if found.get("start") != start:  # `key` was rewritten, and would find nothing
+        _refuse(f"{path}:1", f"a book in which the first position has the key {start}", found.get("start"))
+    for name in ("games", "plies", "min_games"):
+        if not _is_count(found.get(name)):
+            _refuse(f"{path}:1", f"{name}: a whole number", found.get(name))
+    return found
+
+
+def _entry(where: str, line: str, game: Game) -> tuple[int, dict[int, tuple[int, float]]]:
+    found = _parsed(line)
+    is_entry = isinstance(found, dict) and set(found) == {"key", "moves"} and isinstance(found["moves"], dict)
+    if not is_entry or not re.fullmatch("[0-9a-f]{16}", str(found["key"])) or not found["moves"]:
+        _refuse(
+            where, 'a position as in {"key": "0123456789abcdef", "moves": {"NAME": [games, total]}}', line[:60].strip()
+        )
+    moves = {}
+    for name, pair in found["moves"].items():
+        action = game.id_of(name)
+        if action is None or game.name_of(action) != name:
+            _refuse(where, f"names of actions of {game.name}", f"'{name}'{nearest(name, game.names)}")
+        is_pair = isinstance(pair, list) and len(pair) == 2 and _is_count(pair[0]) and pair[0] > 0
+        if not is_pair or not isinstance(pair[1], int | float) or not abs(pair[1]) <= pair[0]:
+            _refuse(where, f"{name}: a number of games and a sum of as many utilities", pair)
+        moves[action] = (pair[0], float(pair[1]))
+    return int(found["key"], 16), moves
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _refuse(where: str, expected: str, got: object) -> NoReturn:
+    raise UserError(f"{where}: expected {expected}, got {got}")
+
+
+# ── the command ──
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = Arguments(description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    build = commands.add_parser("build", help="build a book from records and lists of moves")
+    build.set_defaults(run=run_build)
+    build.add_argument("game", metavar="GAME")
+    build.add_argument(
+        "files", nargs="+", metavar="FILE", help="a log of records, a text file of games, or a folder of them"
+    )
+    build.add_argument("--out", required=True, metavar="PATH", help="where the book goes")
+    build.add_argument("--plies", type=int, default=PLIES, metavar="N", help="how far into the games")
+    build.add_argument(
+        "--min-games", type=int, default=MIN_GAMES, metavar="N", help="moves seen less often are left out"
+    )
+    show = commands.add_parser("show", help="print a book as a tree")
+    show.set_defaults(run=run_show)
+    show.add_argument("game", metavar="GAME")
+    show.add_argument("book", metavar="PATH")
+    show.add_argument("--plies", type=int, default=3, metavar="N", help="how far")
+    options = parser.parse_args(argv)
+    code: int = options.run(options)
+    return code
+
+
+def run_build(options: argparse.Namespace) -> int:
+    game = load(options.game)
+    seen: list[bytes] = []
+    with tqdm(unit=" games", file=sys.stderr, leave=False, disable=None) as bar:
+
+        def all_records() -> Iterator[GameRecord]:
+            for file in options.files:
+                for record in read_records(file, game):
+                    bar.update()
+                    seen.append(record.moves[: options.plies].tobytes())
+                    yield record
+
+        book = build_book(game, all_records(), options.plies, options.min_games)
+    book.save(options.out)
+    unfinished = f", {len(seen) - book.games} unfinished ones left out" if len(seen) > book.games else ""
+    print(
+        f"{options.out}: {len(book)} positions from {book.games} games "
+        f"({len(set(seen))} different in the first {options.plies} plies{unfinished})"
+    )
+    return 0
+
+
+def run_show(options: argparse.Namespace) -> int:
+    book = Book.load(Path(options.book), load(options.game))
+    print(f"{book.game.name}: {len(book)} positions, {book.plies} plies, from {book.games} games")
+    for line in book.tree(options.plies):
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    run_command(main)
