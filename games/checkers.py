@@ -412,7 +412,7 @@ def game() -> Rules:
         values[16] = 1 if mover == player else -1
 
     def endgame_index(state: Any) -> int:
-        if state.jumper >= 0:
+        if state.jumper >= 0 or popcount(state.pieces[0] | state.pieces[1]) > 3:
             return -1
         code, number = 0, 0
         for kind in range(KINDS):

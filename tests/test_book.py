@@ -146,7 +146,7 @@ def test_a_book_of_other_keys_is_refused(saved):
     header, *rest = saved.read_text().splitlines()
     saved.write_text("\n".join([json.dumps(json.loads(header) | {"start": "0" * 16}), *rest]))
     with pytest.raises(
-        UserError, match="expected a book in which the first position has the key .*, got 0000000000000000"
+        UserError, match=r"expected a book in which the first position has the key .*, got 0000000000000000"
     ):
         Book.load(saved, TIC)
 
