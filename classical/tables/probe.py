@@ -49,16 +49,19 @@ def _indexed(rules: Rules) -> Callable[[Any, Any], Any]:
 
     def probe(table: Any, state: Any) -> Any:
         if len(table) == 0:
-            return NONE
-        index = index_of(state)
-        if index < 0:
-            return NONE
-        code = np.int64(table[index])
+            return np.int64(NONE)
+        code = code_at(table, index_of(state))
         if code >= 2 and plies_of(code) > plies_to_draw(state):
-            return NONE
+            return np.int64(NONE)
         return code
 
     return probe
+
+
+def code_at(table: Any, index: int) -> Any:
+    if index < 0 or index >= len(table):
+        return np.int64(NONE)
+    return np.int64(table[index])
 
 
 def _keyed(rules: Rules) -> Callable[[Any, Any], Any]:
@@ -68,14 +71,14 @@ def _keyed(rules: Rules) -> Callable[[Any, Any], Any]:
     def probe(table: Any, state: Any) -> Any:
         slots = len(table)
         if slots == 0:
-            return NONE
+            return np.int64(NONE)
         word = U(key(state))
         slot = first_slot(word, slots)
         while table[slot].code != 0:
             if table[slot].key == word:
                 return np.int64(table[slot].code)
             slot = (slot + 1) & (slots - 1)
-        return NONE
+        return np.int64(NONE)
 
     return probe
 
