@@ -617,15 +617,20 @@ def is_quiet_check(state: Any, mover: int, kind: int, origin: int, to: int) -> b
 
 
 def null_result(state: Any) -> bool:
-    """Passing is sound out of check and with a piece besides pawns. No position before it can then occur again."""
-    mover = int(state.mover)
+    """Passing is sound out of check, with a piece besides pawns, and where it neither stalemates nor fills the clock.
+    No position before it can then occur again."""
+    mover, passing = int(state.mover), int(state.en_passant)
     if state.colours[mover] & ~(state.kinds[PAWN] | state.kinds[KING]) == ZERO or in_check(state, mover):
         return False
-    state.key ^= BLACK_KEY ^ EN_PASSANT_KEY[state.en_passant]
+    if state.clock >= FIFTY_MOVES - 1:
+        return False
     state.en_passant = 0
     state.mover = 1 - mover
-    if state.clock < FIFTY_MOVES:
-        state.clock += 1
+    if not can_move(state):
+        state.en_passant, state.mover = passing, mover
+        return False
+    state.key ^= BLACK_KEY ^ EN_PASSANT_KEY[passing]
+    state.clock += 1
     state.first = state.clock
     state.repetitions = 0
     if mover == BLACK and state.move < LAST_NUMBER:
@@ -983,7 +988,6 @@ def game() -> Rules:
         max_plies=(96 + 30) * FIFTY_MOVES,
         max_legal=218,  # more is impossible with at most eight promoted pieces a side
         history=["key", "clock", "first", "repetitions", "move", "keys"],
-        board=(8, 8),
         observe=observe,
         observation=OBSERVATION,
         action_view=upside_down(),

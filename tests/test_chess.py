@@ -48,9 +48,6 @@ def count_endgames(rules):
     return count_endgames
 
 
-# ── counts ──
-
-
 # ── python-chess: random games, every ply ──
 
 
@@ -289,10 +286,17 @@ def test_passing():
     assert GAME.text(after).split()[:4] == [fields[0], "b", fields[2], "-"]
     assert GAME.key(after) == GAME.key(GAME.parse(GAME.text(after))) != GAME.key(state)
     assert GAME.is_terminal(after) is False
-    for fen in ("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", "4k3/8/8/8/4r3/8/3N4/4K3 w - - 0 1"):  # pawns alone; in check
+    for fen in (
+        "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",  # pawns alone
+        "4k3/8/8/8/4r3/8/3N4/4K3 w - - 0 1",  # in check
+        "7k/5Q2/8/8/8/8/8/K7 w - - 0 1",  # black would be stalemated
+        "7k/5Q2/8/3pP3/3N4/8/8/K7 w - d6 0 1",  # the same, and the en passant square stays
+        "4k3/8/8/8/8/8/R7/4K3 w - - 99 80",  # the fifty moves would be full
+    ):
         state = GAME.parse(fen)
+        before = state.copy()
         assert not null_result(state)
-        assert GAME.text(state) == fen
+        assert state == before and GAME.text(state) == fen
 
 
 def test_nothing_before_a_pass_occurs_again():

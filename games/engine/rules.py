@@ -108,7 +108,8 @@ class Rules:
     tactical_actions: Callable[[Any, Any], int] = DERIVED
     """tactical_actions(state, actions) -> n: those with a gain, where they can be listed faster than by trying `gain` on all."""
     null_result: Callable[[Any], bool] | None = None
-    """null_result(state): passes the move where that is sound and returns True; else leaves the state alone and returns False."""
+    """null_result(state): passes the move where that is sound and returns True; else leaves the state alone and returns False.
+    A pass never ends the game."""
     random_action: Callable[[Any, Any, Any], int] = DERIVED
     """random_action(state, actions, rng): one legal action, exactly uniform; `actions` is scratch space. For slow listings."""
 
