@@ -10,7 +10,7 @@ import games
 from base.errors import UserError
 from games import load
 from games.engine import laws
-from games.engine.doctor import examine
+from games.engine.doctor import Patient, examine
 
 SOURCES = {
     name: (Path(games.__file__).parent / f"{name}.py").read_text()
@@ -235,6 +235,27 @@ def test_chances_that_do_not_sum_to_one_are_named(odds, is_sound, tmp_path):
     path.write_text(DICE.replace("ODDS", odds))
     findings = [(finding.law, finding.function) for finding in examine(load(str(path)), games=50, seconds=1)]
     assert findings == ([] if is_sound else [(laws.name_of(laws.chances_sum_to_one), "chance")])
+
+
+def test_an_action_without_a_number_ends_the_examination_without_a_crash(tmp_path):
+    path = tmp_path / "dice.py"
+    path.write_text(DICE.replace("actions[1] = 0, 1", "actions[1] = 0, 2").replace("ODDS", "0.5"))
+    findings = [(finding.law, finding.seen) for finding in examine(load(str(path)), games=20, seconds=1)]
+    assert findings == [(laws.name_of(laws.there_is_a_legal_action), "action 2; expected 0 to 1")]
+
+
+def test_what_fails_interpreted_only_late_in_a_game_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "dice.py"
+    text = DICE.replace("state.rolls == 2", "state.rolls == 40").replace("max_plies=2", "max_plies=40")
+    late = "        state.rolls += 1\n        if state.rolls == 30:\n            state.total = 300\n"
+    path.write_text(text.replace("        state.rolls += 1\n", late).replace("ODDS", "0.5"))
+    # The first law is cut short at ply 8, as it is in any game that is long and slow.
+    monkeypatch.setattr(Patient, "plies_affordable", lambda self, seconds, *spent: 8 if seconds < self.seconds else 40)
+    (finding,) = examine(load(str(path)), games=5, seconds=1)
+    assert finding.law == laws.name_of(laws.same_in_three_ways)
+    assert finding.function.startswith("result (dice.py, line ")
+    assert finding.seen.startswith("interpreted: OverflowError: ")
+    assert len(finding.actions.split()) == 29
 
 
 def test_a_finding_shows_the_position_and_the_way_there(tmp_path):

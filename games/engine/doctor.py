@@ -145,9 +145,9 @@ class Patient:
 
 
 def place_of(error: BaseException) -> str:
-    """The function and line in which interpreted rules failed: the innermost one outside this package."""
-    here = str(Path(__file__).parent)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(here)]
+    """The function and line in which interpreted rules failed: the innermost one outside this package and numpy's."""
+    others = (str(Path(__file__).parent), str(Path(np.__file__).parent))
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(others)]
     frame = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
     return f"{frame.name} ({Path(frame.filename).name}, line {frame.lineno})"
 
@@ -160,7 +160,7 @@ def examine(
     say: Callable[[str], None] = lambda line: None,
 ) -> list[Finding]:
     """All laws over `games` random games, interpreted for `seconds` of them; `say` hears, law by law, how it went."""
-    from games.engine.laws import LAWS  # the laws know the patient, not the other way round
+    from games.engine.laws import LAWS, name_of  # the laws know the patient, not the other way round
 
     if games < 1:
         raise UserError(f"games: expected at least 1, got {games}")
@@ -169,11 +169,10 @@ def examine(
     for law in LAWS:
         start = time.perf_counter()
         finding, count = law(patient)
-        name = (law.__doc__ or "").splitlines()[0]
-        say(f"{'FAILS' if finding else 'holds'}  {name} ({count}, {time.perf_counter() - start:.1f} s)")
+        say(f"{'FAILS' if finding else 'holds'}  {name_of(law)} ({count}, {time.perf_counter() - start:.1f} s)")
         if finding:
             findings.append(finding)
-            if law in LAWS[:2]:  # rules that can't be played have no further properties
+            if law in LAWS[:3]:  # rules that can't be played have no further properties
                 say("(the other laws need a game that can be played)")
                 break
     return findings

@@ -61,7 +61,11 @@ def same_in_three_ways(patient: Patient) -> Verdict:
         most = patient.plies_affordable(patient.seconds, spent, plies)
         if most:
             start = time.perf_counter()
-            ways["interpreted"] = patient.play(seed, "interpreted", most)
+            try:
+                ways["interpreted"] = patient.play(seed, "interpreted", most)
+            except Exception as error:  # further on than can_be_played got
+                seen = f"interpreted: {type(error).__name__}: {error}"
+                return patient.finding(law, place_of(error), seen, last_position(patient, seed)), f"{seed} games"
             spent += time.perf_counter() - start
             plies += ways["interpreted"].plies + 1
         for way, other in ways.items():
