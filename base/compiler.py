@@ -31,6 +31,7 @@ import pickle
 import re
 import secrets
 import sys
+import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -53,7 +54,7 @@ from numba.core.serialize import dumps
 
 from base import bits
 from base.errors import UserError, nearest
-from base.files import cache_folder, write_bytes
+from base.files import cache_folder, remove_leftovers, write_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,8 +90,11 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
         translation = _Translation(checked)
         copy = _empty_copy(source)
         super().__init__(copy, targetoptions=_options(checked))
-        self._cache = _ContentCache(source, translation.key(source), label or source.__name__)
-        translation.fill(copy, source, ())
+        with (
+            _translating
+        ):  # a dispatcher is known before it is filled, and must not be taken by another thread until then
+            self._cache = _ContentCache(source, translation.key(source), label or source.__name__)
+            translation.fill(copy, source, ())
 
     def _compile_for_args(self, *arguments: Any, **keywords: Any) -> Any:
         _check_arguments(self.source, arguments)
@@ -181,6 +185,7 @@ class _Translation:
 
 
 _inner_dispatchers: WeakKeyDictionary[Callable[..., Any], dict[tuple[bool, str], Dispatcher]] = WeakKeyDictionary()
+_translating = threading.Lock()
 
 
 def _empty_copy(function: types.FunctionType) -> types.FunctionType:
@@ -458,6 +463,7 @@ def _uncachable(library: Any) -> str:
 
 
 def _prune(folder: Path) -> None:
+    remove_leftovers(folder)
     files = list(folder.glob("*.kernel"))
     if len(files) <= _KEEP:
         return
@@ -486,9 +492,15 @@ def _start_symbols_at_random() -> None:
     FunctionIdentity._unique_ids = itertools.count(secrets.randbits(40))
 
 
+def _start_anew_in_child() -> None:
+    global _translating
+    _translating = threading.Lock()  # another thread of the parent may have held it
+    _start_symbols_at_random()
+
+
 _start_symbols_at_random()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_symbols_at_random)
+    os.register_at_fork(after_in_child=_start_anew_in_child)
 
 
 # ── errors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,8 +9,11 @@ import re
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from collections import namedtuple
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +183,25 @@ def test_what_is_referred_to_is_frozen_when_compiled_is_called() -> None:
 def test_functions_that_compute_different_things_have_different_keys(one: str, other: str) -> None:
     assert content_key(define(one)) == content_key(define("# Comment\n" + one, file="elsewhere.py"))
     assert content_key(define(one)) != content_key(define(other))
+
+
+def test_two_threads_may_compile_what_shares_a_helper(monkeypatch: pytest.MonkeyPatch) -> None:
+    helper, inside, fill = affine(3), threading.Event(), compiler._Translation.fill
+
+    def fill_slowly(self: Any, copy: Any, function: Any, callers: Any) -> None:
+        if function is helper:
+            inside.set()
+            time.sleep(1)
+        fill(self, copy, function, callers)
+
+    monkeypatch.setattr(compiler._Translation, "fill", fill_slowly)
+    one, two = (define(f"def f(x): return helper(x) + {number}", helper=helper) for number in (1, 2))
+    compiled(affine(2))(1)  # numba has been woken up
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(lambda: compiled(one)(5))
+        assert inside.wait(60)
+        assert compiled(two)(5) == 17
+        assert first.result() == 16
 
 
 def test_every_kind_of_value_counts_in_the_key() -> None:
@@ -520,6 +542,7 @@ def test_pruning_keeps_the_most_recently_used(kernels: Path, monkeypatch: pytest
         (kernels / f"{age}.kernel").write_bytes(b"old")
         os.utime(kernels / f"{age}.kernel", (10**9 - age, 10**9 - age))
     compiled(affine(3))(1)  # … but used again
+    (kernels / f".{used.name}.{0:016x}.tmp").write_bytes(b"its writer was killed")
     compiled(affine(4))(1)  # saving prunes
     kept = {file.name for file in kernels.iterdir()}
     assert len(kept) == 9 and used.name in kept and {f"{age}.kernel" for age in range(7)} < kept
