@@ -57,7 +57,7 @@ PEERS: dict[str, tuple[str, dict[str, Any]]] = {
     "chess": ("chess", {}),
     "checkers": ("checkers", {}),
     "go": ("go(board_size={size},komi={komi})", {}),
-    "backgammon": ("backgammon", {}),
+    "backgammon": ("backgammon", {"start": "standard"}),
     "dots_and_boxes": ("dots_and_boxes(num_rows={rows},num_cols={cols})", {"players": 2}),
 }
 

@@ -27,8 +27,9 @@ def test_a_game_of_the_table_has_its_peer(name: str) -> None:
     assert peer.mean_plies() > 1
 
 
-def test_other_settings_than_the_peers_have_no_peer() -> None:
-    assert benchmark.open_spiel(load("othello:size=6")) is None
+@pytest.mark.parametrize("name", ["othello:size=6", "dots_and_boxes:players=3", "backgammon:start=hyper"])
+def test_other_settings_than_the_peers_have_no_peer(name: str) -> None:
+    assert benchmark.open_spiel(load(name)) is None
 
 
 @pytest.mark.usefixtures("quick")
