@@ -69,13 +69,26 @@ def write_json(path: StrPath, obj: object) -> None:
 
 
 def read_json(path: StrPath) -> Any:
-    """What `write_json` wrote. A file that is not JSON is a UserError with its name and line."""
+    """What `write_json` wrote. A file that is not JSON, or names a key of an object twice, is a UserError with its name."""
 
     def refuse(constant: str) -> NoReturn:
         raise UserError(f"{path}: expected finite numbers, got {constant}")
 
+    def finite(number: str) -> float:
+        return float(number) if math.isfinite(float(number)) else refuse(number)
+
+    def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+            raise UserError(f"{path}: expected different keys in an object, got {twice!r} twice")
+        return found
+
     try:
-        return json.loads(Path(path).read_bytes().decode(), parse_constant=refuse)
+        text = Path(path).read_bytes().decode()
+        return json.loads(text, parse_constant=refuse, parse_float=finite, object_pairs_hook=once_each)
+    except RecursionError:
+        raise UserError(f"{path}: expected JSON of fewer levels") from None
     except json.JSONDecodeError as error:
         raise UserError(f"{path}:{error.lineno}: expected JSON: {error.msg} (column {error.colno})") from None
     except UnicodeDecodeError as error:

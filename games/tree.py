@@ -14,6 +14,7 @@ the same name at different nodes is the same action. A position's text is the pa
 """
 
 import json
+import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ FEW = 16  # as many different utilities are declared
 
 
 def game(file: str, /) -> Rules:
-    source = Path(file) if Path(file).is_file() else TREES / file
-    if not source.is_file():
+    source = Path(file) if os.path.isfile(file) else TREES / file
+    if not os.path.isfile(source):
         raise UserError(f"expected a file, or one of {', '.join(VARIANTS)}; got '{file}'")
     tree = _Tree(source)
     State = np.dtype([("node", np.int32)])
@@ -127,7 +128,9 @@ class _Tree:
             raise self._broken("the top", "the keys about, source, players, zero_sum, scale, tree", sorted(unknown)[0])
         self.about = str(data.get("about", ""))
         self.players, self.zero_sum = data.get("players", 2), data.get("zero_sum", True)
-        if not (isinstance(self.players, int) and 1 <= self.players <= 16) or not isinstance(self.zero_sum, bool):
+        if not (
+            isinstance(self.players, int) and self.players is not True and 1 <= self.players <= 16
+        ) or not isinstance(self.zero_sum, bool):
             raise self._broken(
                 "the top", "players from 1 to 16 and zero_sum true or false", [self.players, self.zero_sum]
             )

@@ -88,9 +88,15 @@ def test_broken_json_names_file_and_line(tmp_path: Path) -> None:
     path.write_bytes(b'{\n"\xff": 1}')
     with pytest.raises(UserError, match=r"broken\.json:2: expected JSON in UTF-8: invalid start byte"):
         read_json(path)
-    path.write_text("[NaN]")
-    with pytest.raises(UserError, match=r"broken\.json: expected finite numbers, got NaN"):
-        read_json(path)
+    for text, expected in (
+        ("[NaN]", "expected finite numbers, got NaN"),
+        ("[-1e999]", "expected finite numbers, got -1e999"),
+        ('{"a": {"b": 1, "c": 2, "b": 3}}', "expected different keys in an object, got 'b' twice"),
+        ("[" * 10**5, "expected JSON of fewer levels"),
+    ):
+        path.write_text(text)
+        with pytest.raises(UserError, match=rf"broken\.json: {expected}"):
+            read_json(path)
 
 
 def test_text_is_utf8_with_its_newlines_and_parents_are_made(tmp_path: Path) -> None:
