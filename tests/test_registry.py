@@ -28,6 +28,15 @@ def test_a_resolved_name_has_all_options_and_loads_the_same_game():
     assert load("othello").name == "othello:size=8"
 
 
+@pytest.mark.parametrize(
+    ("komi", "written"), [("7", "7"), ("7.50", "7.5"), ("-0", "0"), ("7.1234567", "7.1234567"), ("1e-9", "1e-09")]
+)
+def test_a_number_is_written_in_full_and_in_one_way(komi, written):
+    game = load(f"go:size=2,komi={komi}")
+    assert game.name == f"go:size=2,komi={written}"
+    assert load(game.name) is game or load(game.name).options == game.options
+
+
 def test_quoted_values_may_hold_commas_and_equal_signs():
     assert split('tree:"a,b=c.json"') == ("tree", [(None, "a,b=c.json")])
     assert split("x:a=1, b=2") == ("x", [("a", "1"), ("b", "2")])
@@ -46,6 +55,8 @@ def test_quoted_values_may_hold_commas_and_equal_signs():
         ("connect_four:size=7", "connect_four: unknown option 'size'; it has no options"),
         ('nim:most="', "options: expected key=value,key=value after 'nim:', got 'most=\"'"),
         ("tree", "tree: expected a value for 'file', as in tree:…"),
+        (f"othello:size={'6' * 300}", "othello: size: expected one of 6, 8, got '666"),
+        (f"tree:{'x' * 300}", "tree: expected a file, or one of .*; got 'xxx"),
         ("tree:nothing.json", "tree: expected a file, or one of .*two_ply.json.*; got 'nothing.json'"),
         ("./nothing.py", r"\./nothing\.py: expected a file with a game's rules, found no such file"),
         ("", "unknown game ''"),

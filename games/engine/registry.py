@@ -19,6 +19,7 @@ import importlib.util
 import inspect
 import linecache
 import math
+import os
 import re
 import sys
 import traceback
@@ -77,8 +78,10 @@ def load(text: str) -> Game:
     if not text.isprintable():
         raise UserError(f"unknown game {text!r}")
     where, options = split(text)
-    files = [Path(value) for _, value in options]
-    stamps = tuple(path.stat().st_mtime_ns for path in files if path.is_file())  # an edited tree is another game
+    files = [value for _, value in options]
+    stamps = tuple(
+        os.stat(path).st_mtime_ns for path in files if os.path.isfile(path)
+    )  # an edited tree is another game
     return _load(_module(where), where, tuple(options), stamps)
 
 
@@ -222,7 +225,7 @@ def _value(where: str, name: str, kind: Any, text: str) -> Any:
     if get_origin(kind) is typing.Annotated:
         kind, limits = get_args(kind)[:2]
     try:
-        value = kind(text)
+        value = kind(text) + 0.0 if kind is float else kind(text)  # -0 is 0
     except ValueError:
         raise refusal from None
     if (isinstance(value, float) and not math.isfinite(value)) or (isinstance(limits, range) and value not in limits):
@@ -240,5 +243,6 @@ def _in_words(kind: Any) -> str:
 
 
 def _written(value: Any) -> str:
-    text = f"{value:g}" if isinstance(value, float) else str(value)
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    text = repr(value) if isinstance(value, float) and float(short) != value else short
     return f'"{text}"' if re.search(r"""[,="\s]""", text) else text
