@@ -86,6 +86,23 @@ def test_a_wrong_name_says_what_is_allowed(text, expected):
             "np.bool_, 3)",
             "State: 'heaps' is an array of bool, which numba can't compile; expected np.uint8",
         ),
+        ("np.int8)])", "np.int8), ('note', 'U3')])", "State: expected fields of numbers, got 'note' of type <U3"),
+        (
+            "gain=gain,",
+            "gain=gain, endgames=[('all', 9)],",
+            "endgames, endgame_index and endgame_position: expected all three or none",
+        ),
+        (
+            "gain=gain,",
+            "gain=gain, symmetries=[__import__('games').Symmetry('odd', np.arange(3), np.arange(21))],",
+            "symmetry 'odd': expected observation to be a permutation of 4 numbers, got 3 entries",
+        ),
+        (
+            "gain=gain,",
+            "gain=gain, policy_planes=22,",
+            "policy_planes: expected at most 21, for there are 21 actions and 1×1 cells; got 22",
+        ),
+        ("gain=gain,", "gain=gain, feature_weights=(1, 2),", "feature_weights: expected one per feature .6., got 2"),
         ('seats=["mover"]', 'seats=["moves"]', "seats: expected names of State's fields .heaps, mover., got 'moves'"),
         ("values=(-1, 1)", "values=(1, -1)", "values: expected ascending numbers"),
         ("names=names", "names=names[1:]", "names: expected 21 different names, got 20"),
@@ -143,7 +160,13 @@ def test_any_text_is_a_game_or_one_line(text):
 
 
 POSITIONS = {name: load(name) for name in ("tic_tac_toe", "connect_four", "othello:size=6", "nim", "tree:two_ply.json")}
-TEXTS = {name: [game.text(game.initial()), game.text(game.play(""))] for name, game in POSITIONS.items()}
+TEXTS = {
+    name: [
+        game.text(state)
+        for state in (game.initial(), game.result(game.initial(), game.legal_actions(game.initial())[0]))
+    ]
+    for name, game in POSITIONS.items()
+}
 
 
 @settings(max_examples=6000)
@@ -170,6 +193,8 @@ def test_a_position_that_runs_aground_is_refused():
     for text in (
         "heaps=200,5,7 mover=0",
         "heaps=3,5,7 mover=9",
+        "heaps=1,0,0 mover=-1",
+        "heaps=0,0,0 mover=9",
         "heaps=3,5 mover=0",
         "heaps=3,5,x mover=0",
         "mover=0",

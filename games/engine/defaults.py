@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from base.bits import U
+from base.bits import U, wrapping_add
 from base.seeds import below, mix
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def key(rules: Rules) -> Callable[[Any], Any]:
 
     fold: Callable[[Any, Any], Any] = start
     for name in _position_fields(rules):
-        fold = _then(fold, _folded(name, is_array=bool(rules.State[name].shape)))
+        fold = _then(fold, _folded(name, rules.State[name]))
 
     def key(state: Any) -> Any:
         return fold(state, U(0x243F6A8885A308D3))
@@ -41,18 +41,23 @@ def key(rules: Rules) -> Callable[[Any], Any]:
     return key
 
 
-def _folded(name: str, is_array: bool) -> Callable[[Any, Any], Any]:
+def _folded(name: str, field: np.dtype[Any]) -> Callable[[Any, Any], Any]:
     step = U(0x9E3779B97F4A7C15)
+
+    def bits_of(value: Any) -> Any:
+        return np.float64(value + 0.0).view(np.uint64)  # -0.0 is 0.0
+
+    word_of: Callable[[Any], Any] = bits_of if field.base.kind == "f" else U
 
     def array(state: Any, word: Any) -> Any:
         for value in state[name].flat:
-            word = mix((word ^ U(value)) + step)
+            word = mix(wrapping_add(word ^ word_of(value), step))
         return word
 
     def number(state: Any, word: Any) -> Any:
-        return mix((word ^ U(state[name])) + step)
+        return mix(wrapping_add(word ^ word_of(state[name]), step))
 
-    return array if is_array else number
+    return array if field.shape else number
 
 
 def _then(first: Callable[[Any, Any], Any], second: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -68,6 +73,7 @@ def _then(first: Callable[[Any, Any], Any], second: Callable[[Any, Any], Any]) -
 def observe(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], tuple[int, int, int]]:
     """All fields that are not history: laid out as planes where they fill the board, else one constant plane for each number."""
     rows, columns = rules.board
+    cells = rows * columns
 
     def nothing(state: Any, player: Any, planes: Any) -> None:
         return None
@@ -76,18 +82,17 @@ def observe(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], tuple[int, i
     channels = 0
     for name in _position_fields(rules):
         shape = rules.State[name].shape
-        entries = int(np.prod(shape))
-        cells = rows * columns
-        is_plane = (
-            cells > 1 and entries % cells == 0 and (not shape or shape[-1] == cells or shape[-2:] == (rows, columns))
-        )
-        size = entries // cells if is_plane else entries
+        each = shape[1:] if name in rules.owned else shape  # four scores are no board of four cells
+        is_plane = cells > 1 and (each[-1:] == (cells,) or each[-2:] == (rows, columns))
+        size = int(np.prod(shape)) // (cells if is_plane else 1)
         if name in rules.owned:
             writer = _owned(name, channels, size, rules.players, is_plane, rules.board)
+        elif name in rules.seats:
+            writer = _seats(name, channels, size, rules.players, is_plane, rules.board)
         elif shape:
             writer = _array(name, channels, size, is_plane, rules.board)
         else:
-            writer = _number(name, channels, rules.players if name in rules.seats else 0)
+            writer = _number(name, channels)
         write = _both(write, writer)
         channels += size
     return write, (channels, rows, columns)
@@ -127,17 +132,31 @@ def _owned(
     return planes_of if is_plane else constants
 
 
-def _number(name: str, channel: int, players: int) -> Callable[[Any, Any, Any], None]:
-    """`players` > 0: the field holds a player's number, shown counted from the viewer; a negative one (nobody) stays."""
+def _seats(
+    name: str, first: int, channels: int, players: int, is_plane: bool, board: tuple[int, int]
+) -> Callable[[Any, Any, Any], None]:
+    """Players' numbers, shown counted from the viewer; a negative one (nobody) stays."""
+    rows, columns = board
 
+    def planes_of(state: Any, player: Any, planes: Any) -> None:
+        for i, value in enumerate(np.asarray(state[name]).flat):
+            channel, cell = divmod(i, rows * columns)
+            planes[first + channel, cell // columns, cell % columns] = (
+                (np.int64(value) - player) % players if value >= 0 else value
+            )
+
+    def constants(state: Any, player: Any, planes: Any) -> None:
+        for i, value in enumerate(np.asarray(state[name]).flat):
+            planes[first + i, :, :] = (np.int64(value) - player) % players if value >= 0 else value
+
+    return planes_of if is_plane else constants
+
+
+def _number(name: str, channel: int) -> Callable[[Any, Any, Any], None]:
     def number(state: Any, player: Any, planes: Any) -> None:
         planes[channel, :, :] = state[name]
 
-    def seat(state: Any, player: Any, planes: Any) -> None:
-        value = int(state[name])
-        planes[channel, :, :] = (value - player) % players if value >= 0 else value
-
-    return seat if players else number
+    return number
 
 
 def _both(
@@ -218,11 +237,9 @@ def parse(rules: Rules) -> Callable[[Any, str], None]:
 
 def _number_of(word: str, base: np.dtype[Any]) -> Any:
     if base.kind == "b":
-        return (
-            {"True": True, "False": False, "1": True, "0": False}.get(word)
-            if word in ("True", "False", "0", "1")
-            else int("?")
-        )
+        if word not in ("True", "False", "1", "0"):
+            raise ValueError
+        return word in ("True", "1")
     if base.kind == "f":
         return float(word)
     number = int(word)

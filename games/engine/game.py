@@ -216,6 +216,8 @@ class Game:
 
     def random_games(self, games: int, seed: int, state: Any = None) -> tuple[tuple[float, ...], float]:
         """Plays at random; mean utilities and mean number of plies."""
+        if games < 1:
+            raise UserError(f"games: expected at least 1, got {games}")
         totals = np.zeros(self.players)
         states = self.scratch(self.initial() if state is None else state, 2)
         actions = np.zeros(self.rules.max_legal, np.int32)
@@ -227,7 +229,8 @@ class Game:
     def _viewer(self, state: Any, player: int | None) -> int:
         viewer = self.to_move(state) if player is None else player
         if viewer is None or not 0 <= viewer < self.players:
-            raise UserError(f"player: expected 0 to {self.players - 1}, got {player} where {viewer} is to move")
+            came = f"{player}" if player is not None else "none where no player is to move"
+            raise UserError(f"player: expected 0 to {self.players - 1}, got {came}")
         return viewer
 
     def _choices(self, state: Any) -> str:
@@ -241,21 +244,23 @@ class Game:
         """Refuse a position on which the game's own rules run aground. Played interpreted, where wrong indices are found out."""
         rules = self.rules
         actions = np.zeros(rules.max_legal, np.int32)
-        sample = kernels.sampler(rules)
+        sample, lowest = kernels.sampler(rules), CHANCE if rules.chance else 0
         with np.errstate(over="ignore"):
             for attempt in range(3):
                 trial, rng = state.copy(), generator(attempt, "position")
                 try:
                     for _ in range(rules.max_plies + 1):
                         if rules.is_terminal(trial):
-                            [rules.utility(trial, player) for player in range(rules.players)]
+                            utilities = [rules.utility(trial, player) for player in range(rules.players)]
+                            if rules.zero_sum and abs(sum(utilities)) > 1e-6:  # as with the seat of nobody
+                                raise IndexError("no outcome")
                             break
                         n = rules.legal_actions(trial, actions)
                         if not 0 < n <= rules.max_legal or not all(
                             0 <= action < rules.actions for action in actions[:n]
                         ):
                             raise IndexError("actions out of range")
-                        if not CHANCE <= rules.to_move(trial) < rules.players:
+                        if not lowest <= rules.to_move(trial) < rules.players:
                             raise IndexError("player out of range")
                         rules.result(trial, sample(trial, actions, rng))
                     else:

@@ -77,7 +77,7 @@ class Rules:
     owned: Sequence[str] = ()
     """Fields whose first axis is the player: the derived observation puts the viewer first."""
     seats: Sequence[str] = ()
-    """Fields that hold a player's number: the derived observation counts them from the viewer."""
+    """Fields that hold players' numbers (negative: nobody): the derived observation counts them from the viewer."""
     history: Sequence[str] = ()
     """Fields that record the path, or are computed from others (keys, counters): not part of what "the same position" means."""
     board: tuple[int, int] = (1, 1)
@@ -93,7 +93,8 @@ class Rules:
     symmetries: Sequence[Symmetry] = ()
     """Ways of turning the board that leave the game the same, the identity left out."""
     features: Callable[[Any, Any, Any], None] | None = None
-    """features(state, player, values): writes what a linear EVAL weighs; for two players f(s, 0) = -f(s, 1)."""
+    """features(state, player, values): what a linear EVAL weighs, in the eyes of `player`; for two players f(s, 0) = -f(s, 1).
+    `values` (float32, one per name) arrives all zeros."""
     feature_names: Sequence[str] = ()
     feature_weights: Sequence[float] = ()
     """Hand-set weights of a linear EVAL, one per feature, in the game's own unit (chess: pawns). Empty: all zero."""
@@ -162,6 +163,14 @@ class Rules:
         settled |= {name: derive[name](self) for name in left_out if name != "observe"}
         for name, value in settled.items():
             object.__setattr__(self, name, value)  # frozen for everybody else
+        channels, rows, columns = self.observation
+        for symmetry in self.symmetries:
+            symmetry.check(self.actions, channels * rows * columns)
+        if self.policy_planes * rows * columns > self.actions:
+            raise UserError(
+                f"policy_planes: expected at most {self.actions // (rows * columns)}, for there are {self.actions} actions "
+                f"and {rows}×{columns} cells; got {self.policy_planes}"
+            )
 
     def _check(self) -> None:
         """What can be seen without playing; the rest is the doctor's."""
@@ -176,6 +185,8 @@ class Rules:
                 f"State: a field can't be called '{taken[0]}', for numpy's records have an attribute of that name"
             )
         for name in names:
+            if self.State[name].base.kind not in "biuf":
+                raise UserError(f"State: expected fields of numbers, got '{name}' of type {self.State[name].base}")
             if self.State[name].shape and self.State[name].base.kind == "b":
                 raise UserError(f"State: '{name}' is an array of bool, which numba can't compile; expected np.uint8")
         for which in ("players", "actions", "max_plies"):
@@ -213,6 +224,5 @@ class Rules:
             raise UserError(
                 f"action_view: expected a permutation of the {self.actions} actions for each of {self.players} players"
             )
-        planes = self.observation if self.observe is not DERIVED else None
-        for symmetry in self.symmetries:
-            symmetry.check(self.actions, planes and planes[0] * planes[1] * planes[2])
+        if not bool(self.endgames) == (self.endgame_index is not None) == (self.endgame_position is not None):
+            raise UserError("endgames, endgame_index and endgame_position: expected all three or none")

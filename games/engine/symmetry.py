@@ -24,9 +24,9 @@ class Symmetry:
     observation: np.ndarray[Any, np.dtype[np.int32]]
     actions: np.ndarray[Any, np.dtype[np.int32]]
 
-    def check(self, actions: int, entries: int | None) -> None:
+    def check(self, actions: int, entries: int) -> None:
         for what, table, size in (("actions", self.actions, actions), ("observation", self.observation, entries)):
-            if size is not None and sorted(np.asarray(table).tolist()) != list(range(size)):
+            if sorted(np.asarray(table).tolist()) != list(range(size)):
                 raise UserError(
                     f"symmetry '{self.name}': expected {what} to be a permutation of {size} numbers, got {len(table)} entries"
                 )
