@@ -141,10 +141,7 @@ def game() -> Rules:
         values[9] = 1 if state.plies & 1 == player else -1
 
     def render(state: Any) -> str:
-        cell = "".join
-        rows = [
-            " ".join(cell(stone(state, column, row)) for column in range(COLUMNS)) for row in range(ROWS - 1, -1, -1)
-        ]
+        rows = [" ".join(stone(state, column, row) for column in range(COLUMNS)) for row in range(ROWS - 1, -1, -1)]
         return "\n".join(["1 2 3 4 5 6 7", *rows])
 
     def stone(state: Any, column: int, row: int) -> str:
