@@ -97,9 +97,15 @@ def run_show(options: argparse.Namespace) -> int:
 
 def outcome(game: Game, state: Any) -> str:
     utilities = game.utility(state)
+    shown = f"utilities {', '.join(f'{value:g}' for value in utilities)}"
+    if not game.rules.zero_sum:
+        return shown  # nobody wins or draws where all may gain
     best = [player for player, value in enumerate(utilities) if value == max(utilities)]
-    verdict = "drawn" if len(set(utilities)) == 1 else f"player {' and '.join(map(str, best))} wins"
-    return f"{verdict} (utilities {', '.join(f'{value:g}' for value in utilities)})"
+    names = " and ".join(map(str, best))
+    verdict = (
+        "drawn" if len(set(utilities)) == 1 else f"player {names} wins" if len(best) == 1 else f"players {names} win"
+    )
+    return f"{verdict} ({shown})"
 
 
 def run_perft(options: argparse.Namespace) -> int:

@@ -40,6 +40,19 @@ def test_show_draws_the_position_and_says_whose_move_it_is(capsys):
     assert "to move: chance" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("game", "moves", "expected"),
+    [
+        ("tree:cooperation.json", "cooperate share", "over: utilities 0.976562, 0.976562"),
+        ("dots_and_boxes:rows=1,cols=2,players=3", "a1b1 a1a2 a2b2 b1b2 b2c2 b1c1 c1c2", "over: players "),
+        ("nim", "a-3 b-5 c-7", "over: player 0 wins (utilities 1, -1)"),
+    ],
+)
+def test_show_says_who_wins_only_where_somebody_loses(game, moves, expected, capsys):
+    assert main(["show", game, "--moves", moves]) == 0
+    assert expected in capsys.readouterr().out
+
+
 def test_perft_ends_with_one_line_of_json(capsys):
     main(["perft", "othello", "--depth", "5", "--divide", "--json"])
     *rows, last = capsys.readouterr().out.splitlines()
