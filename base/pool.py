@@ -11,6 +11,9 @@ its job's number; what a job computes must not depend on which worker computes i
 Why not concurrent.futures: its executor cannot say which job a killed worker was at, waits for running jobs at Ctrl-C
 while its children print tracebacks, and leaves them behind when the parent is SIGKILLed. Hence one pipe per worker and
 one job at a time in it: a worker that dies is an end of file on its pipe.
+
+Jobs that arrive one by one (`base/lines.py`) may be `NOTHING_YET`, from an iterator with a `fileno()` to wait for: then results are
+not held up by a job that is not there.
 """
 
 import math
@@ -38,6 +41,7 @@ R = TypeVar("R")
 AHEAD = 4  # jobs per worker that may be started before the oldest of them is yielded; matters only for ordered=True
 GRACE = 5.0  # seconds for a worker without work to leave by itself
 
+NOTHING_YET = object()
 _END = object()
 _GO_HOME = b""  # no pickle is empty
 
@@ -83,8 +87,13 @@ def _run_here(
 ) -> Generator[tuple[int, R], None, None]:
     if initializer is not None:
         initializer()
-    for number, job in enumerate(jobs):
-        yield number, function(job)
+    number = 0
+    for job in jobs:
+        if job is NOTHING_YET:
+            wait([jobs])  # type: ignore[list-item]
+        else:
+            yield number, function(job)
+            number += 1
 
 
 def _run_in_workers(
@@ -104,7 +113,11 @@ def _run_in_workers(
     try:
         while True:
             # Workers get their next job before the caller gets a result: it may take its time.
+            waiting: list[Any] = []
             while len(busy) < workers and given < yielded + AHEAD * workers and (job := next(source, _END)) is not _END:
+                if job is NOTHING_YET:
+                    waiting = [source]
+                    break
                 if not idle:
                     with _interrupts_held_back():
                         crew.append(_Worker(start, function, initializer))
@@ -117,11 +130,13 @@ def _run_in_workers(
             if number in results:
                 yielded += 1
                 yield number, results.pop(number)
-            elif busy:
-                ready = set(wait(list(busy)))
-                worker = busy.pop(next(connection for connection in busy if connection in ready))  # the longest at it
-                results[worker.number] = worker.answer()
-                idle.append(worker)
+            elif busy or waiting:
+                ready = set(wait([*busy, *waiting]))
+                done = next((connection for connection in busy if connection in ready), None)  # the longest at it
+                if done is not None:
+                    worker = busy.pop(done)
+                    results[worker.number] = worker.answer()
+                    idle.append(worker)
             else:
                 break
         for worker in crew:

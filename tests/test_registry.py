@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import UserError
+from base.options import split
 from games import builtin_games, load, variants
-from games.engine.registry import options_of, split
+from games.engine.registry import options_of
 
 NIM = Path("games/nim.py").read_text()
 

@@ -1,13 +1,8 @@
 """From a game's text to the game: `load("othello:size=6")`, `load("./my_game.py")`, `load("tree:two_ply.json")`.
 
 A file in `games/` that defines a function `game` *is* a game, called like the file; a file anywhere else works wherever a name does.
-The function's parameters are the game's options, its annotations what they may be:
-
-    def game(size: Literal[6, 8] = 8) -> Rules: ...                       # one of these
-    def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5)   # from 2 to 19; any number
-    def game(file: str, /) -> Rules: ...                                  # given without its name: tree:two_ply.json
-
-An option is written `key=value`; values with commas or equal signs are quoted. A game's resolved name has all its options.
+The function's parameters are the game's options, their annotations what they may be (`base/options.py`). A game's resolved name has
+all its options.
 """
 
 from __future__ import annotations
@@ -16,24 +11,20 @@ import functools
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import linecache
-import math
 import os
 import re
 import sys
 import traceback
-import typing
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, get_args, get_origin
 
 from base.errors import UserError, nearest
+from base.options import Options, split
 from games.engine.game import Game
 from games.engine.rules import Rules
 
 FOLDER = Path(__file__).parent.parent
-_WORD = re.compile(r"""\s*(?:(?P<key>[A-Za-z_]\w*)\s*=)?\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^,="]*))\s*(?:,|$)""")
 
 
 @functools.cache
@@ -50,8 +41,7 @@ def variants() -> list[str]:
     found = []
     for name in builtin_games():
         module = _module(name)
-        parameters = inspect.signature(module.game).parameters.values()
-        if all(parameter.default is not parameter.empty for parameter in parameters):
+        if all(each.default is not each.empty for each in Options(name, module.game).parameters.values()):
             found.append(name)
         found += [f"{name}:{options}" for options in getattr(module, "VARIANTS", ())]
     return found
@@ -59,13 +49,7 @@ def variants() -> list[str]:
 
 def options_of(name: str) -> dict[str, str]:
     """The options of a game of the folder: name and what may be given, in words."""
-    factory = _module(name).game
-    kinds = typing.get_type_hints(factory, include_extras=True)
-    return {
-        option: _in_words(kinds.get(option, str))
-        + ("" if parameter.default is parameter.empty else f", default {parameter.default}")
-        for option, parameter in _parameters(factory).items()
-    }
+    return Options(name, _module(name).game).words()
 
 
 def summary_of(name: str) -> str:
@@ -85,52 +69,25 @@ def load(text: str) -> Game:
     return _load(_module(where), where, tuple(options), stamps)
 
 
-def split(text: str) -> tuple[str, list[tuple[str | None, str]]]:
-    """`NAME:key=value,…` into the name and the options; an option given without key has None."""
-    where, _, rest = text.strip().partition(".py:") if ".py:" in text else text.strip().partition(":")
-    where += ".py" if ".py:" in text else ""
-    options: list[tuple[str | None, str]] = []
-    at = 0
-    while at < len(rest):
-        match = _WORD.match(rest, at)
-        if match is None:
-            raise UserError(f"options: expected key=value,key=value after '{where}:', got '{rest}'")
-        value = match["quoted"] if match["quoted"] is not None else match["plain"].strip()
-        options.append((match["key"], value))
-        at = match.end()
-    return where, options
-
-
 @functools.lru_cache(maxsize=64)
-def _load(module: ModuleType, where: str, options: tuple[tuple[str | None, str], ...], stamps: tuple[int, ...]) -> Game:
+def _load(module: ModuleType, where: str, given: tuple[tuple[str | None, str], ...], stamps: tuple[int, ...]) -> Game:
     factory = getattr(module, "game", None)
     if not callable(factory):
         raise UserError(f"{where}: expected a function 'game(...) -> Rules' in this file, found none")
-    resolved = _resolved(where, factory, options)
-    positional = [
-        resolved[name]
-        for name, parameter in _parameters(factory).items()
-        if parameter.kind is parameter.POSITIONAL_ONLY
-    ]
-    named = {
-        name: value
-        for name, value in resolved.items()
-        if _parameters(factory)[name].kind is not inspect.Parameter.POSITIONAL_ONLY
-    }
+    options = Options(where, factory)
+    resolved = options.resolve(list(given))
     try:
-        rules = factory(*positional, **named)
+        rules = options.call(factory, resolved)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
     except Exception as error:
         raise UserError(_where_it_failed(where, module, error)) from error
     if not isinstance(rules, Rules):
         raise UserError(f"{where}: expected game(...) to return Rules, got {type(rules).__name__}")
-    words = [_written(value) for value in positional] + [f"{name}={_written(value)}" for name, value in named.items()]
-    tail = ":" + ",".join(words) if words else ""
     is_file = _is_file(where)
     name = Path(where).name if is_file else where
     spec = str(Path(where).resolve()) if is_file else where
-    return Game(rules, name + tail, spec + tail, resolved)
+    return Game(rules, name + options.text(resolved), spec + options.text(resolved), resolved)
 
 
 def _is_file(where: str) -> bool:
@@ -179,70 +136,3 @@ def _where_it_failed(where: str, module: ModuleType, error: Exception) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(own)]
     place = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else where
     return f"{place}: can't be loaded\n{type(error).__name__}: {error}"
-
-
-# ── options ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _parameters(factory: Any) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(factory).parameters)
-
-
-def _resolved(where: str, factory: Any, options: tuple[tuple[str | None, str], ...]) -> dict[str, Any]:
-    parameters = _parameters(factory)
-    kinds = typing.get_type_hints(factory, include_extras=True)
-    unnamed = [name for name, parameter in parameters.items() if parameter.kind is parameter.POSITIONAL_ONLY]
-    given: dict[str, Any] = {}
-    for key, text in options:
-        name = key if key is not None else next((name for name in unnamed if name not in given), None)
-        if name is None:
-            raise UserError(f"{where}: expected key=value, got '{text}'; {_allowed(parameters)}")
-        if name not in parameters:
-            raise UserError(f"{where}: unknown option '{name}'; {_allowed(parameters)}{nearest(name, parameters)}")
-        if name in given:
-            raise UserError(f"{where}: option '{name}' is given twice")
-        given[name] = _value(where, name, kinds.get(name, str), text)
-    for name, parameter in parameters.items():
-        if name not in given and parameter.default is parameter.empty:
-            raise UserError(
-                f"{where}: expected a value for '{name}', as in {where}:{name if name not in unnamed else ''}…"
-            )
-    return {name: given.get(name, parameter.default) for name, parameter in parameters.items()}
-
-
-def _allowed(parameters: dict[str, inspect.Parameter]) -> str:
-    return f"options are {', '.join(parameters)}" if parameters else "it has no options"
-
-
-def _value(where: str, name: str, kind: Any, text: str) -> Any:
-    refusal = UserError(f"{where}: {name}: expected {_in_words(kind)}, got '{text}'")
-    if get_origin(kind) is Literal:
-        by_text = {str(value): value for value in get_args(kind)}
-        if text not in by_text:
-            raise refusal
-        return by_text[text]
-    limits = None
-    if get_origin(kind) is typing.Annotated:
-        kind, limits = get_args(kind)[:2]
-    try:
-        value = kind(text) + 0.0 if kind is float else kind(text)  # -0 is 0
-    except ValueError:
-        raise refusal from None
-    if (isinstance(value, float) and not math.isfinite(value)) or (isinstance(limits, range) and value not in limits):
-        raise refusal
-    return value
-
-
-def _in_words(kind: Any) -> str:
-    if get_origin(kind) is Literal:
-        return f"one of {', '.join(map(str, get_args(kind)))}"
-    if get_origin(kind) is typing.Annotated:
-        limits = get_args(kind)[1]
-        return f"{limits[0]} to {limits[-1]}" if isinstance(limits, range) else _in_words(get_args(kind)[0])
-    return {int: "a whole number", float: "a finite number", str: "text"}.get(kind, str(kind))
-
-
-def _written(value: Any) -> str:
-    short = f"{value:g}" if isinstance(value, float) else str(value)
-    text = repr(value) if isinstance(value, float) and float(short) != value else short
-    return f'"{text}"' if re.search(r"""[,="\s]""", text) else text

@@ -1,0 +1,161 @@
+"""`NAME:key=value,key=value`: the one grammar in which games and players are named, and how a name becomes a call.
+
+A function's parameters are the options of what it makes, its annotations what they may be:
+
+    def game(size: Literal[6, 8] = 8) -> Rules: ...                       one of these
+    def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5)   from 2 to 19; any finite number
+    def alphabeta(depth: int | None = None, tt: bool = True)              may be left out; on or off
+    def game(file: str, /) -> Rules: ...                                  given without its name: tree:two_ply.json
+
+Values with commas, equal signs or spaces are quoted. A resolved text has all options that have a value.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, get_args, get_origin
+
+from base.errors import UserError, nearest
+
+Given = list[tuple[str | None, str]]
+
+_WORD = re.compile(r"""\s*(?:(?P<key>[A-Za-z_]\w*)\s*=)?\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^,="]*))\s*(?:,|$)""")
+_SWITCH = {"on": True, "off": False, "true": True, "false": False, "1": True, "0": False}
+
+
+def split(text: str) -> tuple[str, Given]:
+    """The name and the options as they were given; an option given without key has None. A name may end in `.py`."""
+    where, _, rest = text.strip().partition(".py:") if ".py:" in text else text.strip().partition(":")
+    where += ".py" if ".py:" in text else ""
+    options: Given = []
+    at = 0
+    while at < len(rest):
+        match = _WORD.match(rest, at)
+        if match is None:
+            raise UserError(f"options: expected key=value,key=value after '{where}:', got '{rest}'")
+        value = match["quoted"] if match["quoted"] is not None else match["plain"].strip()
+        options.append((match["key"], value))
+        at = match.end()
+    return where, options
+
+
+class Options:
+    """What may be given to one function or several, read off their signatures; `skip` names what is not the user's to give."""
+
+    def __init__(self, where: str, *functions: Callable[..., Any], skip: Iterable[str] = ()) -> None:
+        self.where = where
+        self.parameters: dict[str, inspect.Parameter] = {}
+        self._kinds: dict[str, Any] = {}
+        for function in functions:
+            self.parameters |= {
+                name: each for name, each in inspect.signature(function).parameters.items() if name not in set(skip)
+            }
+            self._kinds |= typing.get_type_hints(function, include_extras=True)
+        self.unnamed = [name for name, each in self.parameters.items() if each.kind is each.POSITIONAL_ONLY]
+
+    def resolve(self, given: Given) -> dict[str, Any]:
+        """A value for every option: as given, or the default."""
+        found: dict[str, Any] = {}
+        for key, text in given:
+            name = key if key is not None else next((name for name in self.unnamed if name not in found), None)
+            if name is None:
+                raise UserError(f"{self.where}: expected key=value, got '{text}'; {self._allowed()}")
+            if name not in self.parameters:
+                near = nearest(name, self.parameters)
+                raise UserError(f"{self.where}: unknown option '{name}'; {self._allowed()}{near}")
+            if name in found:
+                raise UserError(f"{self.where}: option '{name}' is given twice")
+            found[name] = self._value(name, text)
+        for name, parameter in self.parameters.items():
+            if name not in found and parameter.default is parameter.empty:
+                example = name + "=" if name not in self.unnamed else ""
+                raise UserError(f"{self.where}: expected a value for '{name}', as in {self.where}:{example}…")
+        return {name: found.get(name, parameter.default) for name, parameter in self.parameters.items()}
+
+    def words(self) -> dict[str, str]:
+        """What each may be, for people."""
+        found = {}
+        for name, parameter in self.parameters.items():
+            default = "" if parameter.default in (parameter.empty, None) else f", default {written(parameter.default)}"
+            found[name] = _in_words(self._kind(name)) + default
+        return found
+
+    def text(self, resolved: dict[str, Any]) -> str:
+        """`:key=value,…`, the inverse of `resolve`; empty where there are no options."""
+        words = [
+            written(value) if name in self.unnamed else f"{name}={written(value)}"
+            for name, value in resolved.items()
+            if value is not None
+        ]
+        return ":" + ",".join(words) if words else ""
+
+    def call(self, function: Callable[..., Any], resolved: dict[str, Any], *first: Any) -> Any:
+        """`function` with the options in their places."""
+        positional = [resolved[name] for name in self.unnamed]
+        named = {name: value for name, value in resolved.items() if name not in self.unnamed}
+        return function(*first, *positional, **named)
+
+    def _kind(self, name: str) -> Any:
+        return self._kinds.get(name, str)
+
+    def _allowed(self) -> str:
+        return f"options are {', '.join(self.parameters)}" if self.parameters else "it has no options"
+
+    def _value(self, name: str, text: str) -> Any:
+        kind = self._kind(name)
+        refusal = UserError(f"{self.where}: {name}: expected {_in_words(kind)}, got '{text}'")
+        kind = _without_none(kind)
+        if get_origin(kind) is Literal:
+            by_text = {str(value): value for value in get_args(kind)}
+            if text not in by_text:
+                raise refusal
+            return by_text[text]
+        if kind is bool:
+            if text.lower() not in _SWITCH:
+                raise refusal
+            return _SWITCH[text.lower()]
+        kind, limits = _limits(kind)
+        try:
+            value = kind(text) + 0.0 if kind is float else kind(text)  # -0 is 0
+        except ValueError:
+            raise refusal from None
+        if (isinstance(value, float) and not math.isfinite(value)) or (limits is not None and value not in limits):
+            raise refusal
+        return value
+
+
+def written(value: Any) -> str:
+    """A value as it may be given again."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    text = repr(value) if isinstance(value, float) and float(short) != value else short
+    return f'"{text}"' if re.search(r"""[,="\s]""", text) else text
+
+
+def _without_none(kind: Any) -> Any:
+    if get_origin(kind) in (typing.Union, types.UnionType):
+        (kind,) = (each for each in get_args(kind) if each is not type(None))
+    return kind
+
+
+def _limits(kind: Any) -> tuple[Any, range | None]:
+    if get_origin(kind) is typing.Annotated:
+        kind, limits = get_args(kind)[:2]
+        return kind, limits if isinstance(limits, range) else None
+    return kind, None
+
+
+def _in_words(kind: Any) -> str:
+    kind = _without_none(kind)
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(map(str, get_args(kind)))}"
+    kind, limits = _limits(kind)
+    if limits is not None:
+        return f"{limits[0]} to {limits[-1]}"
+    return {int: "a whole number", float: "a finite number", str: "text", bool: "on or off"}.get(kind, str(kind))

@@ -1,0 +1,61 @@
+"""Lines as jobs: answered as they come, by a pool or in this process."""
+
+import os
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from base.lines import Lines
+from base.pool import NOTHING_YET, run_jobs
+
+
+def shout(line):
+    return line.upper()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_answer_comes_before_the_next_line_is_written(workers):
+    """Whoever writes waits for each answer: a pool that waited for more jobs would wait for ever."""
+    read, write = os.pipe()
+    answers = run_jobs(shout, Lines(os.fdopen(read)), workers, ordered=True)
+    for number, line in enumerate(["a", "b", "c"]):
+        os.write(write, line.encode() + b"\n")
+        assert next(answers) == (number, line.upper())
+    os.close(write)
+    assert list(answers) == []
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_many_lines_come_in_order(workers):
+    read, write = os.pipe()
+    words = [f"line {i}" for i in range(300)]
+    writer = threading.Thread(target=lambda: (os.write(write, "\n".join(words).encode()), os.close(write)))
+    writer.start()
+    assert [answer for _, answer in run_jobs(shout, Lines(os.fdopen(read)), workers, ordered=True)] == [
+        word.upper() for word in words
+    ]
+    writer.join()
+
+
+@settings(max_examples=200)
+@given(chunks=st.lists(st.binary(max_size=9).map(lambda data: data.replace(b"\r", b"")), max_size=6))
+def test_lines_are_those_of_the_whole_text_however_it_arrives(chunks):
+    read, write = os.pipe()
+    found = []
+    with os.fdopen(read) as file:
+        lines = Lines(file)
+        for chunk in [*chunks, None]:
+            if chunk is None:
+                os.close(write)
+            else:
+                os.write(write, chunk)
+            for line in lines:
+                if line is NOTHING_YET:
+                    break
+                found.append(line)
+    text = b"".join(chunks)
+    whole = text.split(b"\n")
+    expected = whole[:-1] if whole[-1] == b"" else whole
+    assert found == [line.decode("utf-8", errors="replace") for line in expected]
