@@ -19,12 +19,13 @@ def shout(line):
 def test_an_answer_comes_before_the_next_line_is_written(workers):
     """Whoever writes waits for each answer: a pool that waited for more jobs would wait for ever."""
     read, write = os.pipe()
-    answers = run_jobs(shout, Lines(os.fdopen(read)), workers, ordered=True)
-    for number, line in enumerate(["a", "b", "c"]):
-        os.write(write, line.encode() + b"\n")
-        assert next(answers) == (number, line.upper())
-    os.close(write)
-    assert list(answers) == []
+    with os.fdopen(read) as file:
+        answers = run_jobs(shout, Lines(file), workers, ordered=True)
+        for number, line in enumerate(["a", "b", "c"]):
+            os.write(write, line.encode() + b"\n")
+            assert next(answers) == (number, line.upper())
+        os.close(write)
+        assert list(answers) == []
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -33,9 +34,9 @@ def test_many_lines_come_in_order(workers):
     words = [f"line {i}" for i in range(300)]
     writer = threading.Thread(target=lambda: (os.write(write, "\n".join(words).encode()), os.close(write)))
     writer.start()
-    assert [answer for _, answer in run_jobs(shout, Lines(os.fdopen(read)), workers, ordered=True)] == [
-        word.upper() for word in words
-    ]
+    with os.fdopen(read) as file:
+        found = [answer for _, answer in run_jobs(shout, Lines(file), workers, ordered=True)]
+    assert found == [word.upper() for word in words]
     writer.join()
 
 
