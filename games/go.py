@@ -56,6 +56,8 @@ FEATURES = (
     "to move",
 )
 
+WEIGHTS = [0.3, 0.3, 0.6, -0.3, -1.0, -0.3, 0.15, -0.8, 1.0, 0.3, 0.0, 0.1, -0.6, -0.1, 0.2, 1.0, 1.0]
+
 
 def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
     cells = PASS = OUTSIDE = size * size
@@ -472,6 +474,8 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         random_action=random_action,
         features=features,
         feature_names=FEATURES,
+        feature_weights=WEIGHTS,
+        weight_unit=0.07,
         names=names,
         render=render,
         text=text,
