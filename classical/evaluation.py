@@ -86,13 +86,13 @@ class Eval:
     """How many games they were fitted on."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.game, str) or not self.game:
+        if not _is_text(self.game) or not self.game or not self.game.isprintable():
             raise UserError(f"game: expected a game's name, got {_shown(self.game)}")
         if not _is_whole(self.version):
             raise UserError(f"version: expected a whole number, got {_shown(self.version)}")
         if not _is_number(self.unit) or not 0 < self.unit <= LARGEST:
             raise UserError(f"unit: expected a number above 0, up to {LARGEST:g}, got {_shown(self.unit)}")
-        if not isinstance(self.note, str):
+        if not _is_text(self.note):
             raise UserError(f"note: expected text, got {_shown(self.note)}")
         if self.games is not None and not (_is_whole(self.games) and 0 <= self.games <= MOST_GAMES):
             raise UserError(f"games: expected how many games, got {_shown(self.games)}")
@@ -100,7 +100,7 @@ class Eval:
         for name, weight in self.weights.items():
             if abs(weight) * self.unit > LARGEST:
                 raise UserError(
-                    f"weights: expected at most {LARGEST:g} in size times the unit, got {weight:g} for '{name}'"
+                    f"weights: expected at most {LARGEST:g} in size times the unit, got {weight:g} for {name!r}"
                 )
         if self.errors is not None:
             self._check_numbers("standard_errors", self.errors, least=0)
@@ -113,7 +113,7 @@ class Eval:
         for name, number in numbers.items():
             if not _is_number(number) or number < least:
                 kind = "a finite number" if least < 0 else f"a number not below {least:g}"
-                raise UserError(f"{what}: expected {kind} for '{name}', got {_shown(number)}")
+                raise UserError(f"{what}: expected {kind} for {name!r}, got {_shown(number)}")
 
     @staticmethod
     def _check_names(what: str, given: Mapping[str, float], expected: Mapping[str, float] | tuple[str, ...]) -> None:
@@ -121,9 +121,9 @@ class Eval:
         missing = [name for name in expected if name not in given]
         if unknown:
             near = nearest(unknown[0], missing or expected) if expected else "; the game has none"
-            raise UserError(f"{what}: unknown feature '{unknown[0]}'{near}")
+            raise UserError(f"{what}: unknown feature {unknown[0]!r}{near}")
         if missing:
-            raise UserError(f"{what}: expected a number for each feature, got none for '{missing[0]}'")
+            raise UserError(f"{what}: expected a number for each feature, got none for {missing[0]!r}")
 
     # ── use ──
 
@@ -178,10 +178,10 @@ class Eval:
                 raise UserError(f"expected an object with {', '.join(_KEYS)}, got {_shown(data)}")
             unknown = [key for key in data if key not in _KEYS]
             if unknown:
-                raise UserError(f"unknown key '{unknown[0]}': expected {', '.join(_KEYS)}{nearest(unknown[0], _KEYS)}")
+                raise UserError(f"unknown key {unknown[0]!r}: expected {', '.join(_KEYS)}{nearest(unknown[0], _KEYS)}")
             missing = [key for key in ("game", "version", "weights") if key not in data]
             if missing:
-                raise UserError(f"expected a '{missing[0]}', got {', '.join(data) or 'nothing'}")
+                raise UserError(f"expected a '{missing[0]}', got {_shown(list(data))}")
             found = cls(**{_KEYS[key]: value for key, value in data.items()})
             if game is not None:
                 found.check(game)
@@ -199,6 +199,10 @@ def default_eval(game: Game) -> Eval:
     by_name = {name: float(weight) for name, weight in zip(names, weights or [0.0] * len(names), strict=True)}
     note = "set by hand in the game's file" if weights else "nobody has set these"
     return Eval(game.name, game.version, by_name, float(game.rules.weight_unit), note)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _is_whole(value: Any) -> bool:
