@@ -1,9 +1,11 @@
 """A game that is nothing but a random tree, another one for every number: what searches are compared on, thousands at a time.
 
-    load("tests/data/random_tree.py:players=3,chance=1").parse(position(17))
+    game = load("tests/data/random_tree.py:players=3,chance=1")
+    state = game.initial()
+    state.number = 17
 
-`position: number=17 …`; the shape, the movers (the same one may move twice) and the payoffs are hashes of the number and the path, so
-all trees are one compiled game. Payoffs are tenths, so that many are equal, wins and losses among them.
+Shape, movers (the same one may move twice) and payoffs are hashes of the number and the path, so all trees are one compiled game.
+Payoffs are tenths, so that many are equal, wins and losses among them. A root is never chance's.
 """
 
 from typing import Annotated, Any
@@ -16,11 +18,6 @@ from games import CHANCE, Rules
 
 DEPTH, WIDTH = 6, 4
 VALUES = [i / 10 for i in range(-10, 11)]
-
-
-def position(number: int) -> str:
-    """The text of the root of a tree, whose root is a decision."""
-    return f"number={number} path=0 plies=0"
 
 
 def game(
