@@ -297,9 +297,25 @@ def not_over_soon(game, state):
 def test_a_turn_deeper_than_the_scratch_space_gets_more_of_it(monkeypatch):
     game = load("checkers")
     states = random_positions(game, 200, seed=3)
-    expected = [Minimax(game, 2).choose(state).actions for state in states]
+    search = Minimax(game, 2)
+    expected = [search.choose(state).actions for state in states]
     monkeypatch.setattr(fixed_depth, "SPARE", 1)
-    assert [Minimax(game, 2).choose(state).actions for state in states] == expected
+    given = []
+    monkeypatch.setattr(search, "settings", lambda levels: (given.append(levels), ())[1])
+    assert [search.choose(state).actions for state in states] == expected
+    assert set(given) >= {3, 6}
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "tree:chance.json", "checkers"])
+def test_interpreted_searches_are_the_compiled_ones(name, monkeypatch):
+    game = load(name)
+    states = [state for state in random_positions(game, 6) if game.to_move(state) != CHANCE]
+    searches = [search(game, 3) for search in (MaxN, Expectiminimax)]
+    searches += [] if game.rules.chance else [Minimax(game, 3)]
+    compiled = [search.searched(state)[:4] for search in searches for state in states]
+    monkeypatch.setattr(game, "kernel", lambda factory: factory(game.rules))
+    with np.errstate(over="ignore"):
+        assert [search.searched(state)[:4] for search in searches for state in states] == compiled
 
 
 def test_the_position_that_is_asked_about_stays_as_it_was():
