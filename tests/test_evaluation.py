@@ -67,7 +67,7 @@ def test_a_game_without_features_is_worth_nothing_to_anybody():
 @pytest.mark.parametrize(
     ("name", "opening", "games", "least"),
     [
-        ("tic_tac_toe", 2, 60, 0.05),
+        ("tic_tac_toe", 2, 200, 0.15),
         ("nim", 1, 40, 0.7),
         ("connect_four", 4, 40, 0.6),
         ("othello:size=6", 6, 30, 0.6),
