@@ -131,6 +131,8 @@ def game() -> Rules:
         gain=gain,
         features=features,
         feature_names=["lone marks", "open twos", "centre", "corners", "edges", "forks", "to move"],
+        feature_weights=[0.2, 2.0, 0.0, 0.5, 0.1, 1.0, 2.0],
+        weight_unit=0.3,
         names=NAMES,
         render=render,
         text=text,
