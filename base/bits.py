@@ -15,22 +15,23 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 
 U = np.uint64
+_ALL = (1 << 64) - 1
 
 
 def popcount(word: Any) -> int:
     """How many bits are set."""
-    return int(word).bit_count()
+    return (int(word) & _ALL).bit_count()
 
 
 def lowest_bit(word: Any) -> int:
     """Index of the lowest set bit; 64 where none is set."""
-    number = int(word)
+    number = int(word) & _ALL
     return (number & -number).bit_length() - 1 if number else 64
 
 
 def highest_bit(word: Any) -> int:
     """Index of the highest set bit; -1 where none is set."""
-    return int(word).bit_length() - 1
+    return (int(word) & _ALL).bit_length() - 1
 
 
 def wrapping_add(a: Any, b: Any) -> Any:

@@ -30,8 +30,9 @@ _SWITCH = {"on": True, "off": False, "true": True, "false": False, "1": True, "0
 
 def split(text: str) -> tuple[str, Given]:
     """The name and the options as they were given; an option given without key has None. A name may end in `.py`."""
-    where, _, rest = text.strip().partition(".py:") if ".py:" in text else text.strip().partition(":")
-    where += ".py" if ".py:" in text else ""
+    text = text.strip()
+    file = re.match(r".*?\.py(?=:|$)", text)  # a path may have colons of its own
+    where, rest = (file[0], text[file.end() + 1 :]) if file else (text.partition(":")[0], text.partition(":")[2])
     options: Given = []
     at = 0
     while at < len(rest):

@@ -690,6 +690,12 @@ FEATURES = (
     "castling rights",
     "to move",
 )
+MATERIAL_WEIGHTS = (1.0, 3.2, 3.3, 5.0, 9.3, 0.4)
+MOBILITY_WEIGHTS = (0.05, 0.05, 0.03, 0.01)
+KING_WEIGHTS = (0.03, 0.08, 0.01, 0.1, -0.1)  # centre control, attacks, nearness, shield, king in the centre
+PAWN_WEIGHTS = (-0.15, -0.15, 0.2, 0.02)
+OTHER_WEIGHTS = (0.25, 0.12, 0.2, 0.3, 0.1, 0.1)
+WEIGHTS = (*MATERIAL_WEIGHTS, *MOBILITY_WEIGHTS, *KING_WEIGHTS, *PAWN_WEIGHTS, *OTHER_WEIGHTS)  # in pawns
 
 
 def fill(pawns: Any, colour: int) -> Any:
@@ -998,6 +1004,8 @@ def game() -> Rules:
         null_result=null_result,
         features=features,
         feature_names=FEATURES,
+        feature_weights=WEIGHTS,
+        weight_unit=0.25,
         endgames=[(name, CLASS_SIZE) for name in ("KNK", "KBK", "KRK", "KQK", "KPK")],
         endgame_index=endgame_index,
         endgame_position=endgame_position,

@@ -26,6 +26,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from base.bits import U
+from base.errors import UserError
 from base.seeds import below, derive, mix
 from games import Rules, grid_symmetries
 
@@ -59,7 +60,12 @@ FEATURES = (
 WEIGHTS = [1.0, 0.25, 0.25, -1.5, -0.6, -0.25, 0.5, -1.0, 0.3, 0.0, -0.5, 0.2, 0.0, -0.2, 0.4, 1.0, 2.0]
 
 
+MOST_KOMI = 19 * 19
+
+
 def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
+    if abs(komi) > MOST_KOMI:
+        raise UserError(f"komi: expected {-MOST_KOMI} to {MOST_KOMI} points, got {komi:g}")
     cells = PASS = OUTSIDE = size * size
     MAX_PLIES = 6 * cells
     FILTER = 1 << (4 * MAX_PLIES - 1).bit_length()  # bits of a Bloom filter: one in four is set at most

@@ -15,6 +15,7 @@ the same name at different nodes is the same action. A position's text is the pa
 
 import json
 import os
+import zlib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,7 @@ def game(file: str, /) -> Rules:
         result,
         is_terminal,
         utility,
+        version=tree.version,
         players=players,
         actions=len(tree.names),
         max_plies=max(map(len, tree.paths)),
@@ -127,6 +129,7 @@ class _Tree:
         if unknown:
             raise self._broken("the top", "the keys about, source, players, zero_sum, scale, tree", sorted(unknown)[0])
         self.about = str(data.get("about", ""))
+        self.version = zlib.crc32(source.read_bytes())  # another tree under the same name is another game
         self.players, self.zero_sum = data.get("players", 2), data.get("zero_sum", True)
         if not (
             isinstance(self.players, int) and self.players is not True and 1 <= self.players <= 16

@@ -8,148 +8,12 @@ lead there. The conformance tests of the project are this same examination, over
 from __future__ import annotations
 
 import time
-import traceback
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable
 
 from base.errors import UserError
-from base.seeds import Rng, generator
-from games.engine import kernels
 from games.engine.game import Game
-
-POSITIONS = 4000  # that the laws look at one by one
-SECONDS = 4.0  # for playing interpreted, which is a thousand times slower
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One broken law, for a person to read."""
-
-    law: str
-    function: str
-    seen: str
-    drawn: str
-    actions: str
-
-    def __str__(self) -> str:
-        lines = [f"{self.law}", f"  look at: {self.function}", f"  seen: {self.seen}"]
-        if self.actions or self.drawn:
-            lines.append(f"  after: {self.actions or '(the start)'}")
-            lines += ["    " + line for line in self.drawn.splitlines()]
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class Played:
-    """One random game: every position, every action, a hash of every answer (`kernels.EXAMINED`) at every position."""
-
-    seed: int
-    states: np.ndarray[Any, Any]
-    moves: np.ndarray[Any, np.dtype[np.int32]]
-    digests: np.ndarray[Any, np.dtype[np.uint64]]
-
-    @property
-    def plies(self) -> int:
-        return len(self.moves)
-
-
-@dataclass(frozen=True)
-class Position:
-    """A position of a game that was played."""
-
-    played: Played
-    ply: int
-
-    @property
-    def state(self) -> Any:
-        return self.played.states[self.ply]
-
-    @property
-    def moves(self) -> list[int]:
-        return [int(move) for move in self.played.moves[: self.ply]]
-
-
-class Patient:
-    """A game under examination, with what the laws look at."""
-
-    def __init__(self, game: Game, games: int, seed: int, seconds: float) -> None:
-        self.game, self.rules, self.games, self.seed, self.seconds = game, game.rules, games, seed, seconds
-        self.fields = game.rules.State.names or ()
-        self.played: list[Played] = []
-        self.positions: list[Position] = []
-
-    def play(self, seed: int, how: str, most: int | None = None) -> Played:
-        """The first plies of game number `seed`, `how` being one of "interpreted", "compiled", "checked", which have to agree."""
-        rules = self.rules
-        most = rules.max_plies if most is None else most
-        factory = kernels.examine
-        run = factory(rules) if how == "interpreted" else self.game.kernel(factory, checked=how == "checked")
-        states = self.game.blanks(most + 2)
-        self.initial(how)(states[0])
-        moves = np.zeros(most, np.int32)
-        digests = np.zeros((most + 1, len(kernels.EXAMINED)), np.uint64)
-        actions = np.zeros(rules.max_legal, np.int32)
-        planes = np.zeros(rules.observation, np.float32)
-        values = np.zeros(max(1, len(rules.feature_names)), np.float32)
-        with np.errstate(over="ignore"):
-            plies = int(run(states, moves, digests, self.rng(seed), actions, planes, values, most))
-        return Played(seed, states[: plies + 1].copy(), moves[:plies].copy(), digests[: plies + 1].copy())
-
-    def plies_affordable(self, seconds: float, spent: float, plies: int) -> int:
-        """How long the next interpreted game may be: half of what the seconds left allow, at the pace so far; 0: no more."""
-        most = 8 if plies == 0 else int((seconds - spent) / 2 / (spent / plies))
-        return min(most, self.rules.max_plies) if most >= 4 else 0
-
-    def initial(self, how: str) -> Callable[[Any], None]:
-        return self.rules.initial if how == "interpreted" else self.game._initial
-
-    def rng(self, seed: int) -> Rng:
-        return generator(self.seed, "doctor", seed)
-
-    def keep(self, played: Played) -> None:
-        """A game whose positions the laws will look at."""
-        self.played.append(played)
-        self.positions += [Position(played, ply) for ply in range(played.plies + 1)]
-
-    def unfinished(self) -> Iterator[Position]:
-        return (position for position in self.positions if not self.game.is_terminal(position.state))
-
-    def legal(self, state: Any) -> list[int]:
-        return self.game.movements(state)
-
-    def mover(self, state: Any) -> int:
-        """Whose move it would be, also where a counter has ended the game."""
-        return int(self.game._to_move(state))
-
-    def identity(self, state: Any) -> bytes:
-        """The position without its history."""
-        return b"".join(np.asarray(state[name]).tobytes() for name in self.fields if name not in self.rules.history)
-
-    def differing_field(self, one: Any, other: Any) -> str:
-        """The first field in which two positions differ; empty where none does."""
-        return next((name for name in self.fields if not np.array_equal(one[name], other[name])), "")
-
-    def finding(self, law: str, function: str, seen: str, position: Position | None = None) -> Finding:
-        if position is None:
-            return Finding(law, function, seen, "", "")
-        try:
-            drawn = self.game.render(position.state)
-        except Exception as error:
-            drawn = f"(render fails: {error})"
-        names = [self.game.names[move] if 0 <= move < self.game.actions else str(move) for move in position.moves]
-        return Finding(law, function, seen, drawn, " ".join(names))
-
-
-def place_of(error: BaseException) -> str:
-    """The function and line in which interpreted rules failed: the innermost one outside this package and numpy's."""
-    others = (str(Path(__file__).parent), str(Path(np.__file__).parent))
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(others)]
-    frame = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
-    return f"{frame.name} ({Path(frame.filename).name}, line {frame.lineno})"
+from games.engine.laws import LAWS, name_of
+from games.engine.patient import SECONDS, Finding, Patient
 
 
 def examine(
@@ -160,8 +24,6 @@ def examine(
     say: Callable[[str], None] = lambda line: None,
 ) -> list[Finding]:
     """All laws over `games` random games, interpreted for `seconds` of them; `say` hears, law by law, how it went."""
-    from games.engine.laws import LAWS, name_of  # the laws know the patient, not the other way round
-
     if games < 1:
         raise UserError(f"games: expected at least 1, got {games}")
     patient = Patient(game, games, seed, seconds)

@@ -23,6 +23,9 @@ from base.seeds import generator
 from games.engine import kernels
 from games.engine.rules import CHANCE, Rules
 
+MOST_SCRATCH = 1 << 29  # bytes
+TRIED_PLIES = 200  # of each game that a position is tried out with
+
 Factory = Callable[[Rules], Callable[..., Any]]
 
 
@@ -204,6 +207,10 @@ class Game:
     def _count(self, state: Any, depth: int, turns: bool) -> int:
         levels = depth + 1
         while True:
+            if levels * (self.rules.State.itemsize + 4 * self.rules.max_legal) > MOST_SCRATCH:
+                raise UserError(
+                    f"depth: expected one that {MOST_SCRATCH >> 20} MB of scratch space suffice for, got {depth}"
+                )
             actions = np.zeros((levels, self.rules.max_legal), np.int32)
             found = int(
                 self.kernel(kernels.perft_turns if turns else kernels.perft)(
@@ -249,7 +256,7 @@ class Game:
             for attempt in range(3):
                 trial, rng = state.copy(), generator(attempt, "position")
                 try:
-                    for _ in range(rules.max_plies + 1):
+                    for _ in range(min(rules.max_plies, TRIED_PLIES) + 1):
                         if rules.is_terminal(trial):
                             utilities = [rules.utility(trial, player) for player in range(rules.players)]
                             if rules.zero_sum and abs(sum(utilities)) > 1e-6:  # as with the seat of nobody
@@ -263,9 +270,9 @@ class Game:
                         if not lowest <= rules.to_move(trial) < rules.players:
                             raise IndexError("player out of range")
                         rules.result(trial, sample(trial, actions, rng))
-                    else:
+                    if rules.max_plies <= TRIED_PLIES and not rules.is_terminal(trial):
                         raise IndexError("no end")
-                except (IndexError, OverflowError, ZeroDivisionError):
+                except Exception:  # whatever the rules trip over
                     raise UserError(f"position of {self.name}: the game can't be played on from '{text}'") from None
 
     def _compiled(self, name: str) -> Callable[..., Any]:

@@ -178,6 +178,7 @@ EXAMINED = (
     "gain",
     "tactical_actions",
 )
+TO_MOVE, LEGAL, TERMINAL, UTILITY, ODDS, KEY, OBSERVE, FEATURES, GAIN, TACTICAL = range(len(EXAMINED))
 
 
 def examine(rules: Rules) -> Callable[..., int]:
@@ -217,30 +218,30 @@ def examine(rules: Rules) -> Callable[..., int]:
             digest = digests[ply]
             digest[:] = U(0)
             over = is_terminal(state)
-            digest[2] = U(1) if over else U(2)
-            digest[5] = U(key(state))
+            digest[TERMINAL] = U(1) if over else U(2)
+            digest[KEY] = U(key(state))
             for player in range(players):
                 planes[:, :, :] = 0
                 observe(state, player, planes)
                 for entry in planes.flat:
-                    digest[6] = fold(digest[6], number(entry))
+                    digest[OBSERVE] = fold(digest[OBSERVE], number(entry))
                 values[:] = 0
                 features(state, player, values)
                 for entry in values:
-                    digest[7] = fold(digest[7], number(entry))
+                    digest[FEATURES] = fold(digest[FEATURES], number(entry))
             if over:
                 for player in range(players):
-                    digest[3] = fold(digest[3], number(utility(state, player)))
+                    digest[UTILITY] = fold(digest[UTILITY], number(utility(state, player)))
                 return ply
-            digest[0] = U(to_move(state) + 2)
+            digest[TO_MOVE] = U(to_move(state) + 2)
             n = legal_actions(state, actions)
             for i in range(n):
-                digest[1] = fold(digest[1], actions[i])
-                digest[8] = fold(digest[8], number(gain(state, actions[i])))
+                digest[LEGAL] = fold(digest[LEGAL], actions[i])
+                digest[GAIN] = fold(digest[GAIN], number(gain(state, actions[i])))
                 if to_move(state) == CHANCE:
-                    digest[4] = fold(digest[4], number(chance(state, actions[i])))
+                    digest[ODDS] = fold(digest[ODDS], number(chance(state, actions[i])))
             for i in range(tactical_actions(state, actions)):
-                digest[9] = fold(digest[9], actions[i])
+                digest[TACTICAL] = fold(digest[TACTICAL], actions[i])
             if n <= 0 or n > max_legal or ply == most:
                 return ply
             states[most + 1] = states[ply]

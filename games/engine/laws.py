@@ -18,7 +18,7 @@ from base.compiler import compiled
 from base.errors import UserError
 from base.seeds import below, generator
 from games.engine import kernels
-from games.engine.doctor import POSITIONS, Finding, Patient, Played, Position, place_of
+from games.engine.patient import POSITIONS, Finding, Patient, Played, Position, place_of
 from games.engine.rules import CHANCE
 
 Verdict = tuple[Finding | None, str]
@@ -483,7 +483,7 @@ def a_null_move_passes(patient: Patient) -> Verdict:
                 return patient.finding(law, "null_result", f"returns False, but State.{field} is another", position), ""
             if done:
                 count += 1
-                if game.movements(after) and patient.mover(after) == mover:
+                if game.is_terminal(after) or game.to_move(after) == mover:
                     return patient.finding(law, "null_result", "the other player is not to move after it", position), ""
                 if game.key(after) == game.key(position.state):
                     return patient.finding(law, "null_result or key", "the key is the same after it", position), ""

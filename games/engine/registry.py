@@ -18,6 +18,7 @@ import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from base.errors import UserError, nearest
 from base.options import Options, split
@@ -87,7 +88,12 @@ def _load(module: ModuleType, where: str, given: tuple[tuple[str | None, str], .
     is_file = _is_file(where)
     name = Path(where).name if is_file else where
     spec = str(Path(where).resolve()) if is_file else where
-    return Game(rules, name + options.text(resolved), spec + options.text(resolved), resolved)
+    found_anywhere = {key: os.path.abspath(value) if _names_file(value) else value for key, value in resolved.items()}
+    return Game(rules, name + options.text(resolved), spec + options.text(found_anywhere), resolved)
+
+
+def _names_file(value: Any) -> bool:
+    return isinstance(value, str) and os.path.isfile(value)
 
 
 def _is_file(where: str) -> bool:

@@ -129,7 +129,7 @@ class Rules:
 
     # ── for people ──
     names: Sequence[str] = ()
-    """The name of each action id, each different; empty for an id that no position uses. Derived: numbers."""
+    """The name of each action id, each different; may be empty for an id that no position uses. Derived: numbers."""
     render: Callable[[Any], str] = DERIVED
     """render(state): the board as text. Runs as plain Python."""
     text: Callable[[Any], str] = DERIVED

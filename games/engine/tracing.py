@@ -25,7 +25,7 @@ class Tracer:
     def trace(self, line: str) -> dict[str, Any]:
         """The answer to one line of action names: lists with one entry before each move and one after the last, or an error."""
         words = line.split()
-        ids = [self.game.id_of(word) for word in words]
+        ids = [self.game.id_of(word) for word in words[: self.game.rules.max_plies + 1]]
         unknown = next((ply for ply, action in enumerate(ids) if action is None), len(ids))
         moves = np.array(ids[:unknown], np.int32)
         legal = np.zeros((unknown + 1, self.game.rules.max_legal), np.int32)
