@@ -49,7 +49,9 @@ def main(argv: Sequence[str]) -> int:
         titles = ("rollouts", "OpenSpiel", "ratio", "trees", "steps", "bytes")
         print(f"{'game':{width}}" + "".join(f"{title:>11}" for title in titles), flush=True)
         for game in games:
-            print(f"{game.name:{width}}" + "".join(f"{cell:>11}" for cell in row(game, options.simulations, options.each)))
+            print(
+                f"{game.name:{width}}" + "".join(f"{cell:>11}" for cell in row(game, options.simulations, options.each))
+            )
     return 0
 
 
@@ -101,7 +103,9 @@ def row(game: Game, simulations: int, each: int) -> list[str]:
 
 def bytes_used(search: Search) -> int:
     slots = search.tree.slots
-    return int(slots["nodes"].sum()) * node_dtype(search.game.players).itemsize + int(slots["edges"].sum()) * EDGE.itemsize
+    return (
+        int(slots["nodes"].sum()) * node_dtype(search.game.players).itemsize + int(slots["edges"].sum()) * EDGE.itemsize
+    )
 
 
 def peer_search(game: Game, simulations: int) -> Any:

@@ -39,7 +39,9 @@ def ranked(tree: Tree, node: Any, slot: int = 0, worst: float = -1.0) -> list[An
     return [first, *(edge for edge in edges if edge.action != first.action)]
 
 
-def candidates(tree: Tree, node: Any, edges: list[Any], slot: int = 0, with_priors: bool = False) -> tuple[Candidate, ...]:
+def candidates(
+    tree: Tree, node: Any, edges: list[Any], slot: int = 0, with_priors: bool = False
+) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(
             int(edge.action),

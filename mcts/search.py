@@ -69,7 +69,7 @@ class Settings:
     c_base: float = 19652.0
     """PUCT: visits at which exploration begins to grow. AlphaZero: 19652."""
     fpu: float = 0.2
-    """PUCT: how much less than its node an action that was never tried is thought to be worth, where all others have been. KataGo: 0.2."""
+    """PUCT: by how much an action never tried is thought worse than its node, once all others have been tried. KataGo: 0.2."""
     rollout: float = 1.0
     """λ: a leaf is worth (1-λ) v + λ z, z the outcome of a random game. UCT: 1; AlphaGo: 0.5; AlphaZero: 0."""
     rollout_plies: int = 0
@@ -86,7 +86,9 @@ class Settings:
         if not (math.isfinite(self.c_base) and self.c_base > 0):
             raise UserError(f"c_base: expected a number above 0, got {self.c_base}")
         if not 0 <= self.rollout <= 1:
-            raise UserError(f"rollout: expected the share of random games in a leaf's value, 0 to 1, got {self.rollout}")
+            raise UserError(
+                f"rollout: expected the share of random games in a leaf's value, 0 to 1, got {self.rollout}"
+            )
         if self.rollout_plies < 0:
             raise UserError(f"rollout_plies: expected 0 (to the end) or more, got {self.rollout_plies}")
 

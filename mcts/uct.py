@@ -27,6 +27,7 @@ from mcts.search import Search, Settings, edges_per_node
 from mcts.tree import ROOT, bytes_per_node
 
 MOST = 2**31 - 2  # simulations in one tree: visits are 32 bits
+_EDGES_PER_NODE = 4  # of large UCB1 trees: 2 in connect four and othello, 5 in go 9×9, at 100,000 simulations
 _PATIENCE = 0.1  # seconds in compiled code after which Ctrl-C is looked for
 
 
@@ -43,7 +44,7 @@ class UCT:
         evaluator: EvaluatorFactory = uniform_evaluator,
         weights: Any = None,
         reuse: bool = True,
-        memory_mb: int = 256,
+        memory_mb: int = 512,
         seed: int = 0,
     ) -> None:
         """`evaluator(rules)` gives evaluate(state, player, weights, values) for the leaves; see `mcts/phases.py`."""
@@ -56,10 +57,12 @@ class UCT:
         self.game, self.settings = game, settings or Settings()
         self.simulations, self.ms, self.seed, self.reuse = simulations, ms, seed, reuse
         each = edges_per_node(self.settings, game.rules)
+        if self.settings.rule == "ucb1":
+            each = min(each, _EDGES_PER_NODE)
         nodes = int(memory_mb * 2**20 / bytes_per_node(game, each))
-        if nodes < 2:
+        if nodes * each < 2 * game.rules.max_legal:
             raise UserError(f"memory_mb: expected room for 2 positions of {game.name} at least, got {memory_mb}")
-        self.search = Search(game, self.settings, nodes=nodes, evaluator=evaluator, weights=weights)
+        self.search = Search(game, self.settings, nodes=nodes, edges=nodes * each, evaluator=evaluator, weights=weights)
         self.search.run(0)  # compiles: no move is charged for it
         self._worst = min(game.rules.values, default=-1.0)
         self._follows = False  # the tree's root is the position of the game, and may be searched on
@@ -83,7 +86,9 @@ class UCT:
         if self.game.is_terminal(state):
             raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")
         if self.game.to_move(state) == CHANCE:
-            raise UserError(f"expected a position of {self.game.name} where a player is to move, got a roll of the dice")
+            raise UserError(
+                f"expected a position of {self.game.name} where a player is to move, got a roll of the dice"
+            )
         search, tree = self.search, self.search.tree
         about = tree.slots[0]
         if self._follows and _is_same(state, search.roots[0]):

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_mcts import BLIND, assert_same_tree
+from tree_walker import walk
 
 from base.errors import UserError
 from base.seeds import generator
 from games import Game, load
 from mcts.search import Search, Settings
-from test_mcts import BLIND, assert_same_tree
-from tree_walker import walk
 
 
 class Uniform:
@@ -44,7 +44,13 @@ def stepped(search: Search, simulations: int, evaluator: Any) -> int:
 
 @pytest.mark.parametrize(
     "name",
-    ["connect_four", "dots_and_boxes:rows=2,cols=2,players=3", "backgammon:start=hyper", "go:size=3", "tree:chance.json"],
+    [
+        "connect_four",
+        "dots_and_boxes:rows=2,cols=2,players=3",
+        "backgammon:start=hyper",
+        "go:size=3",
+        "tree:chance.json",
+    ],
 )
 @pytest.mark.parametrize("how", [BLIND, Settings(rollout=0.0), Settings(rule="puct", rollout=0.5)], ids=str)
 def test_batches_of_a_uniform_evaluator_grow_the_tree_of_the_compiled_one(name: str, how: Settings) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tree_walker import max_n, walk
 
 from base.errors import UserError
 from base.seeds import generator
@@ -14,7 +15,6 @@ from games.choice import Choice
 from mcts.root import ranked
 from mcts.search import Search, Settings
 from mcts.uct import UCT
-from tree_walker import max_n, walk
 
 
 def choose(game: Game, text: str = "", simulations: int = 1000, **options: Any) -> Choice:
@@ -60,6 +60,7 @@ def test_proven_loss_is_avoided() -> None:
 def test_proven_loss_is_not_preferred_to_an_action_never_tried() -> None:
     game = load("connect_four")
     from mcts.root import ranked
+
     search = Search(game, nodes=100)
     search.begin(0, game.play("2 1 2 1 7 1"), generator(0))
     search.run(2)
@@ -73,7 +74,8 @@ def test_proven_loss_is_not_preferred_to_an_action_never_tried() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "action", "value"), [("two_ply", "a1", 3 / 16), ("cooperation", "cooperate", 1000 / 1024), ("chance", "a1", 0.525)]
+    ("file", "action", "value"),
+    [("two_ply", "a1", 3 / 16), ("cooperation", "cooperate", 1000 / 1024), ("chance", "a1", 0.525)],
 )
 def test_textbook_trees(file: str, action: str, value: float) -> None:
     game = load(f"tree:{file}.json")

@@ -103,8 +103,6 @@ def _max_n(game: Game, state: Any, memory: dict[bytes, tuple[float, ...]]) -> tu
     values = [max_n(game, game.result(state, action), memory) for action in actions]
     if mover == CHANCE:
         odds = [game.chance(state, action) for action in actions]
-        return tuple(
-            sum(p * value[i] for p, value in zip(odds, values, strict=True)) for i in range(game.players)
-        )
+        return tuple(sum(p * value[i] for p, value in zip(odds, values, strict=True)) for i in range(game.players))
     assert mover is not None
     return max(values, key=lambda value: value[mover])
