@@ -137,6 +137,7 @@ class Search:
             raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")
         self.roots[slot] = state
         self.tree.clear(slot, rng)
+        self.lanes["waiting"][slot * self._leaves : (slot + 1) * self._leaves] = 0
 
     def advance(self, slot: int, action: int) -> bool:
         """Play a legal action (of a player or of chance) at the root and keep its subtree; False where there was none to keep.
@@ -319,10 +320,15 @@ def gather_factory(evaluator: EvaluatorFactory) -> Callable[[Rules], Callable[..
         ) -> int:
             found = 0
             observations[:] = 0
+            for number in range(len(lanes)):  # left over where an evaluator failed
+                if lanes[number].waiting:
+                    s = number // leaves
+                    hold(nodes[s], edges[s], lanes[number], -1)
+                    slots[s].waiting -= 1
+                    lanes[number].waiting = 0
             for number in range(len(lanes)):
                 s = number // leaves
                 slot, tree, links, lane, state = slots[s], nodes[s], edges[s], lanes[number], states[number]
-                lane.waiting = 0
                 while slot.simulations + slot.waiting < slot.target:
                     if settings.solve and slot.nodes > 0 and tree[ROOT].proven:
                         break

@@ -198,3 +198,22 @@ def test_answer_that_does_not_fit_is_refused(answer: Any, words: str) -> None:
         search.step(lambda observations: answer)
     with pytest.raises(UserError, match="expected no leaf under evaluation"):
         search.advance(0, 3)
+
+
+def test_search_goes_on_after_an_evaluator_failed() -> None:
+    game = load("connect_four")
+    search, evaluator = begun(game, BLIND, slots=2, leaves=4), Uniform(game)
+    stepped(search, 50, evaluator)
+    search.add(50)
+
+    def failing(observations: Any) -> Any:
+        raise RuntimeError("out of memory")
+
+    with pytest.raises(RuntimeError, match="out of memory"):
+        search.step(failing)
+    assert search.tree.slots["waiting"].any()
+    search.begin(1, game.initial(), generator(1))
+    while search.step(evaluator):
+        pass
+    assert search.tree.slots["simulations"].tolist() == [100, 0]
+    walk(search)
