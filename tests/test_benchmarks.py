@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import games as benchmark
+from benchmarks import mcts as tree_search
 from games import builtin_games, load
 
 ROOT = Path(__file__).parents[1]
@@ -79,3 +80,11 @@ def test_a_mistake_is_one_line(arguments: list[str], message: str) -> None:
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
     assert message in ended.stderr
+
+
+def test_tree_search_is_measured_beside_its_peer() -> None:
+    pytest.importorskip("pyspiel")
+    cells = tree_search.row(load("tic_tac_toe"), 200, 20)
+    assert len(cells) == 6
+    assert cells[2].endswith("×")
+    assert tree_search.row(load("othello:size=6"), 50, 5)[1:3] == ["-", "-"]

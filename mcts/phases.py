@@ -1,0 +1,301 @@
+"""The four phases of a simulation over one tree: select, expand, evaluate, backup. Drivers put them in sequence (`mcts/search.py`).
+
+    select     from the root along the edges that the rule prefers, playing their actions in `state`, to a leaf: a position that
+               is new, whose utilities are proven, or for which there is no memory. A new position becomes a node here
+    expand     lists the legal actions of the leaf's position as its edges, priors uniform
+    evaluate   what the leaf is worth to each player: its exact utilities, an estimate v, the outcome z of a random game, or
+               (1-λ) v + λ z
+    backup     adds that to every node and edge of the path, and carries proofs up
+
+Nodes hold no positions: `state` starts as a copy of the root's and arrives as the leaf's. Chance is walked by its probabilities, drawn
+from the tree's own random stream; a chance node is expanded as soon as it is met and never evaluated. Coulom 2006; Kocsis and
+Szepesvári 2006; Browne et al. 2012.
+
+**Proofs** (Winands, Björnsson and Saito 2008, carried over to vectors of utilities). The end of a game is proven. A decision node is
+proven when an action is proven to give its mover the most that the game can give, or when all its actions are proven: its utilities are
+then those of the best for the mover, among equals of the one with the lowest action id of those proven so far. A chance node is proven
+when all outcomes are, and is worth their mean. Above a node that has just been proven its exact utilities are backed up.
+
+`phases(rules)` makes the functions for a game. They share their arguments:
+
+    slot, nodes, edges   one tree (`mcts/tree.py`)
+    lane                 one simulation under way (`lane_dtype`)
+    state, actions       scratch: a record of the game; int32 [max_legal]
+    settings, table      `SETTINGS`; exploration factors by visits (`mcts/selection.py`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from games import CHANCE, Rules
+from games.engine.kernels import sampler
+from mcts.selection import UCB1, exploration, puct, roll, ucb1
+from mcts.tree import NONE, OVER, ROOT
+
+PENDING = -2
+"""In the place of a leaf: a node that another lane is having evaluated."""
+
+TIE = 1e-9  # utilities this close are the same: means of chance nodes are rounded
+
+SETTINGS = np.dtype(
+    (
+        np.record,
+        np.dtype(
+            [
+                ("c", np.float64),  # UCB1's c or PUCT's c_init
+                ("c_base", np.float64),
+                ("fpu", np.float64),
+                ("rollout", np.float64),  # λ
+                ("rollout_plies", np.int32),  # 0: to the end
+                ("rule", np.int8),
+                ("solve", np.int8),
+            ],
+            align=True,
+        ),
+    )
+)
+
+
+def lane_dtype(rules: Rules) -> np.dtype[Any]:
+    """A simulation under way: its path of `length` (node, edge) pairs, the leaf behind them, and what that is worth."""
+    longest = rules.max_plies + 1
+    fields = [
+        ("utility", np.float64, rules.players),
+        ("leaf", np.int32),  # a node, NONE where there was no memory for one, or PENDING
+        ("length", np.int32),
+        ("mover", np.int8),  # of the leaf, while it waits for an evaluator
+        ("waiting", np.int8),
+        ("nodes", np.int32, longest),
+        ("edges", np.int32, longest),
+    ]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+Evaluate = Callable[[Any, Any, Any, Any], Any]
+"""evaluate(state, player, weights, values) -> the utility that `player` can expect. Plain Python, to be compiled."""
+EvaluatorFactory = Callable[[Rules], Evaluate]
+
+
+def uniform_evaluator(rules: Rules) -> Evaluate:
+    """Knows nothing: every position is worth 0 to everybody."""
+
+    def evaluate(state: Any, player: Any, weights: Any, values: Any) -> float:
+        return 0.0
+
+    return evaluate
+
+
+class Phases(NamedTuple):
+    add_node: Callable[..., int]
+    select: Callable[..., None]
+    expand: Callable[..., bool]
+    is_settled: Callable[..., bool]
+    rollout: Callable[..., None]
+    estimate: Callable[..., None]
+    backup: Callable[..., None]
+    hold: Callable[..., None]
+
+
+def phases(rules: Rules, evaluator: EvaluatorFactory = uniform_evaluator) -> Phases:
+    is_terminal, to_move, utility, legal_actions = rules.is_terminal, rules.to_move, rules.utility, rules.legal_actions
+    result, sample, evaluate = rules.result, sampler(rules), evaluator(rules)
+    chance = rules.chance or (lambda state, action: 0.0)
+    players = rules.players
+    is_mirrored = players == 2 and rules.zero_sum
+    best_possible = max(rules.values) if rules.values else 1.0
+
+    # ── 1. select ──
+
+    def select(
+        slot: Any, nodes: Any, edges: Any, lane: Any, state: Any, actions: Any, settings: Any, table: Any
+    ) -> None:
+        at, length = ROOT, 0
+        if slot.nodes == 0:
+            add_node(slot, nodes, edges, state, actions)
+        while nodes[at].proven == 0:
+            node = nodes[at]
+            if node.mover == CHANCE:
+                edge = roll(node, edges, slot.rng)
+            elif node.visits == 0:
+                if node.flight > 0:
+                    at = PENDING
+                break
+            elif node.count == 0 and not expand(slot, edges, node, state, actions):
+                break
+            else:
+                visits = node.visits + node.flight
+                if visits < len(table):
+                    scale = table[visits]
+                else:
+                    scale = exploration(settings.rule, settings.c, settings.c_base, visits)
+                if settings.rule == UCB1:
+                    edge = ucb1(node, nodes, edges, scale, slot.rng)
+                else:
+                    edge = puct(node, nodes, edges, scale, settings.fpu)
+            lane.nodes[length], lane.edges[length] = at, edge
+            length += 1
+            at = edges[edge].child
+            if at == NONE or nodes[at].proven == 0:  # where it ends in a proven node, nobody asks for the position
+                result(state, edges[edge].action)
+            if at == NONE:
+                at = add_node(slot, nodes, edges, state, actions)
+                if at == NONE:
+                    break
+                edges[edge].child = at
+        lane.leaf, lane.length = at, length
+        slot.depth = max(slot.depth, length)
+
+    def add_node(slot: Any, nodes: Any, edges: Any, state: Any, actions: Any) -> int:
+        """A node for the position, evaluated where the game is over, expanded where chance moves; NONE without memory."""
+        if slot.nodes == len(nodes):
+            slot.refused += 1
+            return NONE
+        number = int(slot.nodes)
+        node = nodes[number]
+        over = is_terminal(state)
+        node.mover = OVER if over else to_move(state)
+        node.proven = 1 if over else 0
+        node.visits, node.edges, node.count, node.tried, node.flight, node.mass = 0, 0, 0, 0, 0, 0.0
+        for player in range(players):
+            node.sums[player] = 0.0
+            node.utility[player] = utility(state, player) if over else 0.0
+        if node.mover == CHANCE and not expand(slot, edges, node, state, actions):
+            return NONE
+        slot.nodes += 1
+        return number
+
+    # ── 2. expand ──
+
+    def expand(slot: Any, edges: Any, node: Any, state: Any, actions: Any) -> bool:
+        """False without memory."""
+        n = legal_actions(state, actions)
+        first = slot.edges
+        if first + n > len(edges):
+            slot.refused += 1
+            return False
+        for i in range(n):
+            edge = edges[first + i]
+            probability = chance(state, actions[i]) if node.mover == CHANCE else 0.0
+            edge.value = probability
+            edge.prior = probability if node.mover == CHANCE else 1.0 / n
+            edge.action, edge.child = actions[i], NONE
+            edge.visits, edge.flight, edge.proven = 0, 0, 0
+        node.edges, node.count = first, n
+        slot.edges += n
+        return True
+
+    # ── 3. evaluate ──
+
+    def is_settled(slot: Any, nodes: Any, lane: Any, state: Any, actions: Any) -> bool:
+        """Whether the leaf's utilities are known exactly; then they stand in the lane. Else `state` is a decision, the lane zero."""
+        for player in range(players):
+            lane.utility[player] = 0.0
+        if lane.leaf != NONE:
+            if nodes[lane.leaf].proven:
+                for player in range(players):
+                    lane.utility[player] = nodes[lane.leaf].utility[player]
+                return True
+            return False
+        while not is_terminal(state):  # beyond the memory: chance has no node here
+            if to_move(state) != CHANCE:
+                return False
+            result(state, sample(state, actions, slot.rng))
+        for player in range(players):
+            lane.utility[player] = utility(state, player)
+        return True
+
+    def estimate(lane: Any, state: Any, share: float, weights: Any, values: Any) -> None:
+        """Adds the compiled evaluator's word on a decision to the lane."""
+        if is_mirrored:
+            mover = to_move(state)
+            value = share * evaluate(state, mover, weights, values)
+            lane.utility[mover] += value
+            lane.utility[1 - mover] -= value
+        else:
+            for player in range(players):
+                lane.utility[player] += share * evaluate(state, player, weights, values)
+
+    def rollout(slot: Any, lane: Any, state: Any, actions: Any, settings: Any, weights: Any, values: Any) -> None:
+        """Adds λ times the outcome of random play to the lane; where that is cut short, λ times the estimate there."""
+        share = settings.rollout
+        plies = 0
+        while not is_terminal(state):
+            if plies >= settings.rollout_plies > 0 and to_move(state) != CHANCE:
+                estimate(lane, state, share, weights, values)
+                return
+            result(state, sample(state, actions, slot.rng))
+            plies += 1
+        for player in range(players):
+            lane.utility[player] += share * utility(state, player)
+
+    # ── 4. backup ──
+
+    def backup(nodes: Any, edges: Any, lane: Any, settings: Any) -> None:
+        is_proven = False
+        if lane.leaf != NONE:
+            leaf = nodes[lane.leaf]
+            if leaf.visits == 0:
+                for player in range(players):
+                    leaf.utility[player] = lane.utility[player]
+            leaf.visits += 1
+            for player in range(players):
+                leaf.sums[player] += lane.utility[player]
+            is_proven = leaf.proven == 1
+        for step in range(lane.length - 1, -1, -1):
+            node, edge = nodes[lane.nodes[step]], edges[lane.edges[step]]
+            node.visits += 1
+            edge.visits += 1
+            if node.mover != CHANCE:
+                edge.value += lane.utility[node.mover]
+            for player in range(players):
+                node.sums[player] += lane.utility[player]
+            is_proven = is_proven and settings.solve and edge.proven == 0
+            if is_proven:
+                edge.proven = 1
+                is_proven = prove(node, nodes, edges, edge)
+                if is_proven:
+                    for player in range(players):
+                        lane.utility[player] = node.utility[player]
+
+    def prove(node: Any, nodes: Any, edges: Any, fresh: Any) -> bool:
+        """Whether the proof of its edge `fresh` proves the node; then it is marked so."""
+        mover, first = node.mover, node.edges
+        best = nodes[fresh.child]
+        if mover == CHANCE or best.utility[mover] < best_possible - TIE:
+            for edge in range(first, first + node.count):
+                if edges[edge].proven == 0:
+                    return False
+        if mover == CHANCE:
+            for player in range(players):
+                node.utility[player] = 0.0
+            for edge in range(first, first + node.count):
+                for player in range(players):
+                    node.utility[player] += edges[edge].value * nodes[edges[edge].child].utility[player]
+        else:
+            action = fresh.action
+            for edge in range(first, first + node.count):
+                if edges[edge].proven:
+                    other = nodes[edges[edge].child]
+                    lead = other.utility[mover] - best.utility[mover]
+                    if lead > TIE or (lead > -TIE and edges[edge].action < action):
+                        best, action = other, edges[edge].action
+            for player in range(players):
+                node.utility[player] = best.utility[player]
+        node.proven = 1
+        return True
+
+    # ── several leaves at once ──
+
+    def hold(nodes: Any, edges: Any, lane: Any, change: int) -> None:
+        """Counts the lane's leaf in (1) or out (-1) of flight along its path."""
+        if lane.leaf >= 0:
+            nodes[lane.leaf].flight += change
+        for step in range(lane.length):
+            nodes[lane.nodes[step]].flight += change
+            edges[lane.edges[step]].flight += change
+
+    return Phases(add_node, select, expand, is_settled, rollout, estimate, backup, hold)

@@ -1,0 +1,150 @@
+"""Monte Carlo tree search with random games: UCT as a player who answers with a `games.choice.Choice`.
+
+>>> player = UCT(load("connect_four"), simulations=10_000, seed=1)
+>>> choice = player.choose(state)
+>>> player.advance(choice.action)        # and the opponent's: what was searched below is kept for the next move
+
+For any number of players, chance and general sums. A leaf is worth the outcome z of a random game, the word v of an evaluator such as
+a linear EVAL, or (1-λ) v + λ z (`Settings.rollout` is λ; 1 and 0 leave the other out). The same seed gives the same search, except by
+the clock. Kocsis and Szepesvári 2006 (UCT); Winands, Björnsson and Saito 2008 (proofs).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from base.errors import UserError
+from base.seeds import generator
+from games import CHANCE, Game
+from games.choice import Choice
+from mcts.phases import EvaluatorFactory, uniform_evaluator
+from mcts.root import candidates, principal_variation, ranked
+from mcts.search import Search, Settings, edges_per_node
+from mcts.tree import ROOT, bytes_per_node
+
+MOST = 2**31 - 2  # simulations in one tree: visits are 32 bits
+_EDGES_PER_NODE = 4  # of large UCB1 trees: 2 in connect four and othello, 5 in go 9×9, at 100,000 simulations
+_PATIENCE = 0.1  # seconds in compiled code after which Ctrl-C is looked for
+
+
+class UCT:
+    """One player of one game. Limits: so many new simulations a move, or milliseconds, or whichever comes first."""
+
+    def __init__(
+        self,
+        game: Game,
+        settings: Settings | None = None,
+        *,
+        simulations: int | None = None,
+        ms: float | None = None,
+        evaluator: EvaluatorFactory = uniform_evaluator,
+        weights: Any = None,
+        reuse: bool = True,
+        memory_mb: int = 512,
+        seed: int = 0,
+    ) -> None:
+        """`evaluator(rules)` gives evaluate(state, player, weights, values) for the leaves; see `mcts/phases.py`."""
+        if simulations is None and ms is None:
+            raise UserError("uct: expected a limit, simulations or ms, got none")
+        if simulations is not None and not 1 <= simulations <= MOST:
+            raise UserError(f"simulations: expected 1 to {MOST}, got {simulations}")
+        if ms is not None and not 0 < ms < 1e9:
+            raise UserError(f"ms: expected milliseconds above 0, got {ms}")
+        self.game, self.settings = game, settings or Settings()
+        self.simulations, self.ms, self.seed, self.reuse = simulations, ms, seed, reuse
+        each = edges_per_node(self.settings, game.rules)
+        if self.settings.rule == "ucb1":
+            each = min(each, _EDGES_PER_NODE)
+        nodes = int(memory_mb * 2**20 / bytes_per_node(game, each))
+        if nodes * each < 2 * game.rules.max_legal:
+            raise UserError(f"memory_mb: expected room for 2 positions of {game.name} at least, got {memory_mb}")
+        self.search = Search(game, self.settings, nodes=nodes, edges=nodes * each, evaluator=evaluator, weights=weights)
+        self.search.run(0)  # compiles: no move is charged for it
+        self._worst = min(game.rules.values, default=-1.0)
+        self._follows = False  # the tree's root is the position of the game, and may be searched on
+        self._has_root = False
+
+    def new_game(self) -> None:
+        """Forget the game so far."""
+        self._follows = self._has_root = False
+
+    def advance(self, action: int) -> None:
+        """A move (or roll) has been played in the game whose position was searched last: keep what is known of its consequences."""
+        if not self._has_root:
+            return
+        kept = self.search.advance(0, action)
+        self._follows = kept and self.reuse
+        self._has_root = not self.game.is_terminal(self.search.roots[0])
+
+    def choose(self, state: Any) -> Choice:
+        """Search, and the move to play. There is always one: at the least a few simulations are made."""
+        start = time.perf_counter()
+        if self.game.is_terminal(state):
+            raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")
+        if self.game.to_move(state) == CHANCE:
+            raise UserError(
+                f"expected a position of {self.game.name} where a player is to move, got a roll of the dice"
+            )
+        search, tree = self.search, self.search.tree
+        about = tree.slots[0]
+        if self._follows and _is_same(state, search.roots[0]):
+            about.simulations = about.target = about.depth = about.refused = 0
+        else:
+            search.begin(0, state, generator(self.seed, "uct"))
+        self._follows, self._has_root = False, True
+        kept = int(tree.root().visits) if about.nodes else 0
+        self._simulate()
+        root = tree.root()
+        edges = ranked(tree, root, worst=self._worst)
+        actions = candidates(tree, root, edges, with_priors=self.settings.rule == "puct")
+        nodes, links = tree.used()
+        return Choice(
+            action=actions[0].action,
+            value=actions[0].value or 0.0,
+            proven=bool(root.proven),
+            pv=principal_variation(tree, worst=self._worst),
+            depth=int(about.depth),
+            nodes=int(about.simulations),
+            seconds=time.perf_counter() - start,
+            actions=actions,
+            counters={
+                "visits kept": kept,
+                "tree nodes": nodes,
+                "tree edges": links,
+                "expansions refused": int(about.refused),
+            },
+        )
+
+    def _simulate(self) -> None:
+        search, about = self.search, self.search.tree.slots[0]
+        stop = np.zeros(1, np.uint8)
+        timer = None
+        if self.ms is not None:
+            timer = threading.Timer(self.ms / 1000, stop.fill, (1,))
+            timer.daemon = True
+            timer.start()
+        try:
+            room = MOST - (int(search.tree.root().visits) if about.nodes else 0)
+            left, chunk = min(self.simulations or MOST, room), 256
+            while left and not stop[0]:
+                before = time.perf_counter()
+                made = search.run(min(left, chunk), stop)
+                left -= made
+                if made == 0:  # proven
+                    break
+                if time.perf_counter() - before < _PATIENCE / 4:
+                    chunk *= 4
+        finally:
+            if timer is not None:
+                timer.cancel()
+        while search.tree.nodes[0, ROOT].count == 0 or not search.tree.children(search.tree.root())["visits"].any():
+            search.run(1)  # the clock was faster
+
+
+def _is_same(state: Any, other: Any) -> bool:
+    """Field by field: records may have gaps between them."""
+    return all(np.array_equal(state[name], other[name]) for name in state.dtype.names)
