@@ -120,7 +120,7 @@ def prover(rules: Rules) -> Callable[..., int]:
     def find(key: Any, table: Any) -> int:
         first = bucket_of(key, table)
         for i in range(first, first + BUCKET):
-            if table[i].key == key:
+            if table[i].key == key and table[i].age > 0:  # an empty entry's key is 0, and so may a position's be
                 return i
         return -1
 
@@ -130,7 +130,7 @@ def prover(rules: Rules) -> Callable[..., int]:
         victim, cheapest = first, 1 << 30
         for i in range(first, first + BUCKET):
             entry = table[i]
-            if entry.key == key:
+            if entry.key == key and entry.age > 0:
                 entry.lower, entry.upper = max(lower, np.int64(entry.lower)), min(upper, np.int64(entry.upper))
                 entry.work, entry.age = max(work, np.int64(entry.work)), age
                 return
