@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
     parser.add_argument("games", nargs="*", metavar="GAME", help=f"some of {', '.join(SUITE)}; none: all")
     parser.add_argument("--positions", type=count, default=10, metavar="N", help="for each ply")
-    parser.add_argument("--megabytes", type=count, default=256, metavar="M", help="size of the table")
+    parser.add_argument("--megabytes", type=count, default=32, metavar="M", help="size of the table")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the positions")
     parser.add_argument("--first-move", action="store_true", help="prove which first moves of connect four win")
     options = parser.parse_args(argv)

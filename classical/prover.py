@@ -7,8 +7,8 @@ It is alpha-beta with a window of no width (Pearl's TEST, 1980; a chain of such 
 negamax, with a table of positions whose bounds are facts about the game, so they hold for every later question. A bound at or above
 `threshold` says "at least this", one below it "at most this"; both may be tighter than asked (fail-soft, Fishburn 1983).
 
-**Scores** are whole numbers in the eyes of whoever moves at a node. Utility number i of the V declared ones scores `levels.terminal[i]`,
-a table antisymmetric about its middle. Without distances these are simply 2i - (V - 1). With them a win scores FAR - plies and a loss
+**Scores** are whole numbers in the eyes of whoever moves at a node. The i-th of the V declared utilities scores `levels.terminal[i]`, a
+table antisymmetric about its middle. Without distances these are simply 2i - (V - 1). With them a win scores FAR - plies and a loss
 plies - FAR: on its way to the root a score moves towards zero by `control.step` = 1 at each ply, so that winners prefer the nearest end
 and losers the farthest.
 
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from base.bits import U, highest_bit
+from base.bits import U, highest_bit, prefetch
 from games import Rules
 from games.engine import defaults
 
@@ -87,7 +87,7 @@ def _without_history(rules: Rules) -> Rules:
     return replace(rules, history=())
 
 
-def prover(rules: Rules) -> Callable[..., int]:
+def prover(rules: Rules) -> Callable[..., Any]:
     """prove(pool, notes, scratch, order, table, history, control, levels, threshold) -> bound of pool[0]'s score.
 
     Scratch: pool of positions [plies · max_legal + 1], notes and order as long, scratch [max_legal]; history [players, actions].
@@ -102,32 +102,32 @@ def prover(rules: Rules) -> Callable[..., int]:
     utility_range = rules.utility_range or (lambda state, player: (-1.0, 1.0))
     key_of = fact_key(rules)
 
-    def level_of(utility: float, levels: Any) -> int:
+    def level_of(utility: float, levels: Any) -> Any:
         i = len(levels) - 1
         while i > 0 and utility < levels[i].utility - 1e-9:
             i -= 1
         return i
 
-    def nearer_zero(score: int, step: int) -> int:
+    def nearer_zero(score: Any, step: Any) -> Any:
         return score - step if score > 0 else score + step if score < 0 else score
 
-    def farther(score: int, step: int) -> int:
+    def farther(score: Any, step: Any) -> Any:
         return score + step if score > 0 else score - step if score < 0 else score
 
-    def bucket_of(key: Any, table: Any) -> int:
+    def bucket_of(key: Any, table: Any) -> Any:
         return np.int64(((key >> U(32)) * U(len(table) // BUCKET)) >> U(32)) * BUCKET
 
-    def find(key: Any, table: Any) -> int:
+    def find(key: Any, table: Any) -> Any:
         first = bucket_of(key, table)
         for i in range(first, first + BUCKET):
             if table[i].key == key and table[i].age > 0:  # an empty entry's key is 0, and so may a position's be
                 return i
         return -1
 
-    def store(key: Any, lower: int, upper: int, work: int, age: Any, table: Any) -> None:
+    def store(key: Any, lower: Any, upper: Any, work: Any, age: Any, table: Any) -> None:
         """Over the same position's entry, else over one from an earlier solve, else over the one that took least work."""
         first = bucket_of(key, table)
-        victim, cheapest = first, 1 << 30
+        victim, cheapest = first, np.int64(1 << 30)
         for i in range(first, first + BUCKET):
             entry = table[i]
             if entry.key == key and entry.age > 0:
@@ -140,7 +140,7 @@ def prover(rules: Rules) -> Callable[..., int]:
         entry = table[victim]
         entry.key, entry.lower, entry.upper, entry.work, entry.age = key, lower, upper, work, age
 
-    def rank(state: Any, after: Any, action: int, mover: int, scratch: Any, history: Any) -> int:
+    def rank(state: Any, after: Any, action: int, mover: int, scratch: Any, history: Any) -> Any:
         """How early to try an action: what it gains, less what it offers, less the other's freedom, then how often it was right."""
         worth = np.int64(16.0 * gain(state, action)) * 64 if has_gain else 0
         if to_move(after) != mover:
@@ -152,7 +152,7 @@ def prover(rules: Rules) -> Callable[..., int]:
     def search(
         pool: Any, notes: Any, scratch: Any, order: Any, table: Any, history: Any, control: Any, levels: Any,
         at: Any, top: Any, threshold: Any,
-    ) -> int:  # fmt: skip
+    ) -> Any:  # fmt: skip
         """A bound of pool[at]'s score; it is not terminal. The pool is free from `top` on."""
         # 1. Stop?
         status = control[0]
@@ -204,12 +204,12 @@ def prover(rules: Rules) -> Callable[..., int]:
                 best = max(best, score)
             else:
                 notes[end].action = action
+                notes[end].key = key_of(pool[end])
+                prefetch(table, bucket_of(notes[end].key, table))
                 end += 1
 
         # 5. A position after it that is known to suffice (enhanced transposition cutoff, Schaeffer and Plaat 1996).
         wanted = farther(threshold, step)
-        for child in range(top, end):
-            notes[child].key = key_of(pool[child])
         if end - top > 1:
             for child in range(top, end):
                 found = find(notes[child].key, table)
@@ -273,7 +273,7 @@ def prover(rules: Rules) -> Callable[..., int]:
     def prove(
         pool: Any, notes: Any, scratch: Any, order: Any, table: Any, history: Any, control: Any, levels: Any,
         threshold: Any,
-    ) -> int:  # fmt: skip
+    ) -> Any:  # fmt: skip
         notes[0].key = key_of(pool[0])
         return search(
             pool, notes, scratch, order, table, history, control, levels, np.int64(0), np.int64(1), np.int64(threshold)

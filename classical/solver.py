@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from classical.prover import BUCKET, CONTROL, ENTRY, FULL, INFINITE, LEVEL, NOTE
 from games import CHANCE, Game
 from games.choice import Candidate, Choice
 
+T = TypeVar("T")
 Moves = Literal["all", "optimal", "one"]
 
 _STACK = 256 << 20  # of the searching thread: recursion is as deep as the game is long; only what is used takes memory
@@ -83,13 +84,16 @@ class Solver:
         self,
         game: Game,
         *,
-        megabytes: int = 256,
+        megabytes: int = 32,
         distance: bool = False,
         nodes: int | None = None,
         seconds: float | None = None,
         positions: int = 100_000,
     ) -> None:
-        """`nodes` and `seconds` limit each call; `positions` limits backward induction."""
+        """`nodes` and `seconds` limit each call; `positions` limits backward induction.
+
+        `megabytes` of table: the default stays near the processor and does for seconds of search; for minutes take a thousand.
+        """
         _check("megabytes", megabytes, 1, 1 << 20)
         for name, limit in (("nodes", nodes), ("seconds", seconds)):
             if limit is not None and not limit > 0:
@@ -166,32 +170,34 @@ class Solver:
             seconds=time.perf_counter() - started,
         )
 
-    def _proven(self, work: Callable[[_Prover], Any]) -> Any:
+    def _proven(self, work: Callable[[_Prover], T]) -> T:
         """`work` in a thread of its own, so that the clock and Ctrl-C can stop compiled code."""
         prover = self._prover
         assert prover is not None
-        outcome: list[Any] = []
+        outcome: list[T] = []
         failures: list[BaseException] = []
+        done = threading.Event()  # `join` is no place to be interrupted in: Python 3.11 then takes the thread for ended
 
         def run() -> None:
             try:
                 outcome.append(work(prover))
             except BaseException as error:
                 failures.append(error)
+            finally:
+                done.set()
 
         prover.begin(self._limit)
         before = threading.stack_size(_STACK)
         try:
-            thread = threading.Thread(target=run, name="solver", daemon=True)
-            thread.start()
+            threading.Thread(target=run, name="solver", daemon=True).start()
         finally:
             threading.stack_size(before)
         try:
-            thread.join(self.seconds)
+            done.wait(self.seconds)
         finally:
-            if thread.is_alive():
+            if not done.is_set():
                 prover.stop()
-                thread.join()
+                done.wait()
         if failures and isinstance(failures[0], _Stopped):
             raise Unsolved(*prover.known(), prover.nodes, prover.elapsed) from None
         if failures:
