@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 U = np.uint64
@@ -82,11 +82,28 @@ def _highest_bit(word):  # type: ignore[no-untyped-def]
     return lambda word: 63 - _ctlz(U(word))
 
 
-@overload(wrapping_add)
-def _wrapping_add(a, b):  # type: ignore[no-untyped-def]
-    return lambda a, b: U(a) + U(b)
+# ── memory ──
 
 
-@overload(wrapping_mul)
-def _wrapping_mul(a, b):  # type: ignore[no-untyped-def]
-    return lambda a, b: U(a) * U(b)
+def prefetch(array: Any, index: Any) -> None:
+    """Asks the processor to have this entry of a one-dimensional array at hand soon; means nothing else."""
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _prefetch_entry(_typing: Any, array: Any, _index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values = context.make_array(signature.args[0])(context, builder, arguments[0])
+        entry = cgutils.get_item_pointer(context, builder, signature.args[0], values, [arguments[1]])
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", (pointer,), kind)
+        read, keep, data = (ir.Constant(number, value) for value in (0, 3, 1))
+        builder.call(function, [builder.bitcast(entry, pointer), read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+@overload(prefetch)
+def _prefetch(array, index):  # type: ignore[no-untyped-def]
+    return lambda array, index: _prefetch_entry(array, np.int64(index))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from base.bits import U, popcount
+from base.bits import U, lowest_bit, popcount
 from base.seeds import mix
 from games import Rules, symmetry
 
@@ -26,6 +26,8 @@ EVEN_ROWS = BOARD ^ ODD_ROWS
 COLUMN = np.array([((1 << ROWS) - 1) << HEIGHT * column for column in range(COLUMNS)], np.uint64)
 LOWEST = np.array([1 << HEIGHT * column for column in range(COLUMNS)], np.uint64)
 HIGHEST = np.array([1 << HEIGHT * column + ROWS - 1 for column in range(COLUMNS)], np.uint64)
+FULL_COLUMN = U((1 << HEIGHT) - 1)
+MIDDLE = FULL_COLUMN << U(HEIGHT * (COLUMNS // 2))
 DIRECTIONS = np.array([1, HEIGHT - 1, HEIGHT, HEIGHT + 1], np.uint64)  # up, down right, right, up right
 LINES = np.array(
     [
@@ -102,6 +104,58 @@ def game() -> Rules:
         """Stones of the first player and one marker on top of each column: unique, then stirred."""
         occupied = state.stones[0] | state.stones[1]
         return mix(state.stones[0] + occupied + BOTTOM)
+
+    def canonical_key(state: Any) -> Any:
+        """Of a position and its mirror image the one with the smaller word."""
+        word = state.stones[0] + (state.stones[0] | state.stones[1]) + BOTTOM
+        mirrored = word & MIDDLE
+        for i in range(COLUMNS // 2):
+            apart = (U(COLUMNS - 1) - U(2) * U(i)) * U(HEIGHT)
+            left = FULL_COLUMN << U(i * HEIGHT)
+            mirrored |= ((word & left) << apart) | ((word >> apart) & left)
+        return mix(min(word, mirrored))
+
+    def sufficient_actions(state: Any, actions: Any) -> int:
+        """One that wins; else one that prevents a win; else those that don't prepare one, with most threats and most central first."""
+        mover = state.plies & 1
+        own, other = state.stones[mover], state.stones[1 - mover]
+        occupied = own | other
+        playable = (occupied + BOTTOM) & BOARD
+        wins = threats(own, occupied) & playable
+        against = threats(other, occupied)
+        forced = against & playable
+        if wins:
+            cells = wins & (ZERO - wins)
+        elif forced:
+            cells = forced & (ZERO - forced)  # of two, either loses
+        else:
+            cells = playable & ~(against >> ONE)
+            if cells == ZERO:  # all of them let the other one win above
+                cells = playable & (ZERO - playable)
+        if cells & (cells - ONE) == ZERO:
+            actions[0] = lowest_bit(cells) // HEIGHT
+            return 1
+        n = 0
+        while cells:
+            cell = cells & (ZERO - cells)
+            cells ^= cell
+            column = lowest_bit(cell) // HEIGHT
+            worth = 8 * popcount(threats(own | cell, occupied | cell)) - 2 * abs(column - COLUMNS // 2)
+            at = n
+            while at > 0 and actions[at - 1] < worth * 16:  # worth above, column in the low four bits
+                actions[at] = actions[at - 1]
+                at -= 1
+            actions[at] = worth * 16 + column
+            n += 1
+        for i in range(n):
+            actions[i] &= 15
+        return n
+
+    def utility_range(state: Any, player: int) -> tuple[float, float]:
+        """Nobody wins who could not, were all empty cells theirs."""
+        empty = BOARD & ~(state.stones[0] | state.stones[1])
+        least = -1.0 if has_four(state.stones[1 - player] | empty) else 0.0
+        return least, 1.0 if has_four(state.stones[player] | empty) else 0.0
 
     def gain(state: Any, action: int) -> float:
         """Completing a four; preventing one."""
@@ -195,6 +249,9 @@ def game() -> Rules:
             )
         ],
         key=key,
+        canonical_key=canonical_key,
+        sufficient_actions=sufficient_actions,
+        utility_range=utility_range,
         gain=gain,
         features=features,
         feature_names=[

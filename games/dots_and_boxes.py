@@ -175,6 +175,18 @@ def game(
             word = mix(mix(word) ^ state.lines[i])
         return word
 
+    def canonical_key(state: Any) -> Any:
+        """Lines, and how many boxes the mover has and the other one: who has which does not matter any more."""
+        word = (U(state.boxes[state.mover]) << U(8)) | U(state.boxes[1 - state.mover])
+        for i in range(WORDS):
+            word = mix(mix(word) ^ state.lines[i])
+        return word
+
+    def utility_range(state: Any, player: int) -> tuple[float, float]:
+        """Whoever has more than half of the boxes has won."""
+        least = 1.0 if 2 * np.int64(state.boxes[player]) > boxes else -1.0
+        return least, -1.0 if 2 * np.int64(state.boxes[1 - player]) > boxes else 1.0
+
     def gain(state: Any, action: int) -> float:
         """The number of boxes taken."""
         taken = 0
@@ -435,6 +447,8 @@ def game(
         symmetries=grid_symmetries(4 + players, height, width),
         policy_planes=1,
         key=key,
+        canonical_key=canonical_key if players == 2 else None,
+        utility_range=utility_range if players == 2 else None,
         gain=gain,
         tactical_actions=tactical_actions,
         random_action=random_action,

@@ -114,6 +114,16 @@ class Rules:
     random_action: Callable[[Any, Any, Any], int] = DERIVED
     """random_action(state, actions, rng): one legal action, exactly uniform; `actions` is scratch space. For slow listings."""
 
+    # ── for exact solvers: what is proven by a glance ──
+    canonical_key: Callable[[Any], Any] | None = None
+    """canonical_key(state): 64 bits; equal keys mean equal utilities for the mover under best play, however the positions were reached:
+    turned and mirrored positions may share one, and history counts where the future depends on it. None: a hash of the whole record."""
+    sufficient_actions: Callable[[Any, Any], int] | None = None
+    """sufficient_actions(state, actions) -> n ≥ 1 of the legal actions, the most promising first: the best of them is as good as the
+    best of all, in utility and in plies to the end (a winner's few, a loser's many). Never asked of a terminal state."""
+    utility_range: Callable[[Any, Any], tuple[float, float]] | None = None
+    """utility_range(state, player) -> (least, most): whatever is played from here, the player's utility lies between them."""
+
     # ── for endgame tables ──
     endgames: Sequence[tuple[str, int]] = ()
     """Classes of positions few enough to be listed: name and number of indices; captures and promotions lead to earlier ones."""

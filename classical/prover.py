@@ -1,0 +1,282 @@
+"""The solver's kernel: is the mover's utility at least this much? Answered by search to the end of the game.
+
+    prove = game.kernel(prover)
+    bound = prove(pool, notes, scratch, order, table, history, control, levels, threshold)
+
+It is alpha-beta with a window of no width (Pearl's TEST, 1980; a chain of such questions is MTD, Plaat et al. 1996) in the form of
+negamax, with a table of positions whose bounds are facts about the game, so they hold for every later question. A bound at or above
+`threshold` says "at least this", one below it "at most this"; both may be tighter than asked (fail-soft, Fishburn 1983).
+
+**Scores** are whole numbers in the eyes of whoever moves at a node. The i-th of the V declared utilities scores `levels.terminal[i]`, a
+table antisymmetric about its middle. Without distances these are simply 2i - (V - 1). With them a win scores FAR - plies and a loss
+plies - FAR: on its way to the root a score moves towards zero by `control.step` = 1 at each ply, so that winners prefer the nearest end
+and losers the farthest.
+
+    score for the parent's mover    s = f(±c),  f(x) = x - step·sign(x),  minus where the child's mover is another
+    the question                    s ≥ k  ⟺  ±c ≥ g(k),  g(k) = k + step·sign(k);  for minus: not c ≥ 1 - g(k)
+
+The table compares 64 bits of key; two positions of a game that share them would go unnoticed (one chance in 10^10 for 10^9 positions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from base.bits import U, highest_bit, prefetch
+from games import Rules
+from games.engine import defaults
+
+# One position: 16 bytes, four of them a bucket that fills a line of the processor's cache.
+ENTRY = np.dtype(
+    [
+        ("key", np.uint64),
+        ("lower", np.int16),  # bounds of the score in the eyes of the mover
+        ("upper", np.int16),
+        ("work", np.uint8),  # log2 of the nodes it took
+        ("age", np.uint8),  # number of the solve that wrote it, modulo 256, never 0
+        ("spare", np.uint16),
+    ]
+)
+BUCKET = 4
+assert ENTRY.itemsize * BUCKET == 64
+
+NOTE = np.dtype([("key", np.uint64), ("action", np.int32), ("spare", np.int32)])
+"""Beside each position of the pool: its key in the table, and the action that led to it."""
+
+CONTROL = np.dtype(
+    [
+        ("nodes", np.int64),  # searched so far
+        ("limit", np.int64),  # stops when there are more
+        ("stop", np.int64),  # set from outside or by the limit: the answer means nothing then
+        ("hits", np.int64),  # positions settled by the table
+        ("stored", np.int64),
+        ("step", np.int64),
+        ("age", np.uint8),
+    ]
+)
+
+LEVEL = np.dtype(
+    [
+        ("utility", np.float64),  # the declared values, ascending
+        ("terminal", np.int64),  # score of a finished game
+        ("least", np.int64),  # score of an unfinished one that can't end lower than this utility …
+        ("most", np.int64),  # … or higher
+    ]
+)
+
+INFINITE = 32767
+FULL = 2  # in `stop`: the pool is too small for so deep a game
+FEW = 16  # of a rank's bits, kept for the place in the listing
+
+
+def fact_key(rules: Rules) -> Callable[[Any], Any]:
+    """A key under which the table may keep what is true of a position whatever the path: the game's own, or one of the whole record."""
+    if rules.canonical_key is not None:
+        return rules.canonical_key
+    if rules.history:
+        whole: Callable[[Any], Any] = defaults.key(_without_history(rules))
+        return whole
+    return rules.key
+
+
+def _without_history(rules: Rules) -> Rules:
+    return replace(rules, history=())
+
+
+def prover(rules: Rules) -> Callable[..., Any]:
+    """prove(pool, notes, scratch, order, table, history, control, levels, threshold) -> bound of pool[0]'s score.
+
+    Scratch: pool of positions [plies · max_legal + 1], notes and order as long, scratch [max_legal]; history [players, actions].
+    """
+    to_move, result, is_terminal, utility = rules.to_move, rules.result, rules.is_terminal, rules.utility
+    listed = rules.sufficient_actions or rules.legal_actions
+    is_sorted = rules.sufficient_actions is not None
+    legal_actions, tactical_actions = rules.legal_actions, rules.tactical_actions
+    gain = rules.gain or (lambda state, action: 0.0)
+    max_legal, has_gain = rules.max_legal, rules.gain is not None
+    has_range = rules.utility_range is not None
+    utility_range = rules.utility_range or (lambda state, player: (-1.0, 1.0))
+    key_of = fact_key(rules)
+
+    def level_of(utility: float, levels: Any) -> Any:
+        i = len(levels) - 1
+        while i > 0 and utility < levels[i].utility - 1e-9:
+            i -= 1
+        return i
+
+    def nearer_zero(score: Any, step: Any) -> Any:
+        return score - step if score > 0 else score + step if score < 0 else score
+
+    def farther(score: Any, step: Any) -> Any:
+        return score + step if score > 0 else score - step if score < 0 else score
+
+    def bucket_of(key: Any, table: Any) -> Any:
+        return np.int64(((key >> U(32)) * U(len(table) // BUCKET)) >> U(32)) * BUCKET
+
+    def find(key: Any, table: Any) -> Any:
+        first = bucket_of(key, table)
+        for i in range(first, first + BUCKET):
+            if table[i].key == key and table[i].age > 0:  # an empty entry's key is 0, and so may a position's be
+                return i
+        return -1
+
+    def store(key: Any, lower: Any, upper: Any, work: Any, age: Any, table: Any) -> None:
+        """Over the same position's entry, else over one from an earlier solve, else over the one that took least work."""
+        first = bucket_of(key, table)
+        victim, cheapest = first, np.int64(1 << 30)
+        for i in range(first, first + BUCKET):
+            entry = table[i]
+            if entry.key == key and entry.age > 0:
+                entry.lower, entry.upper = max(lower, np.int64(entry.lower)), min(upper, np.int64(entry.upper))
+                entry.work, entry.age = max(work, np.int64(entry.work)), age
+                return
+            price = np.int64(entry.work) + (256 if entry.age == age else 0)
+            if price < cheapest:
+                victim, cheapest = i, price
+        entry = table[victim]
+        entry.key, entry.lower, entry.upper, entry.work, entry.age = key, lower, upper, work, age
+
+    def rank(state: Any, after: Any, action: int, mover: int, scratch: Any, history: Any) -> Any:
+        """How early to try an action: what it gains, less what it offers, less the other's freedom, then how often it was right."""
+        worth = np.int64(16.0 * gain(state, action)) * 64 if has_gain else 0
+        if to_move(after) != mover:
+            worth -= 64 * legal_actions(after, scratch)
+            if has_gain:
+                worth -= 256 * tactical_actions(after, scratch)
+        return worth + np.int64(history[mover, action])
+
+    def search(
+        pool: Any, notes: Any, scratch: Any, order: Any, table: Any, history: Any, control: Any, levels: Any,
+        at: Any, top: Any, threshold: Any,
+    ) -> Any:  # fmt: skip
+        """A bound of pool[at]'s score; it is not terminal. The pool is free from `top` on."""
+        # 1. Stop?
+        status = control[0]
+        status.nodes += 1
+        if status.nodes > status.limit:
+            status.stop = 1
+        if status.stop != 0:
+            return 0
+        state = pool[at]
+        mover, step, entered = to_move(state), status.step, status.nodes
+
+        # 2. What can still come about at all.
+        lower, upper = levels[0].least, levels[len(levels) - 1].most
+        if has_range:
+            least, most = utility_range(state, mover)
+            lower, upper = levels[level_of(least, levels)].least, levels[level_of(most, levels)].most
+        if lower >= threshold:
+            return lower
+        if upper < threshold:
+            return upper
+
+        # 3. Known already?
+        key = notes[at].key
+        found = find(key, table)
+        if found >= 0:
+            lower, upper = max(lower, np.int64(table[found].lower)), min(upper, np.int64(table[found].upper))
+            if lower >= threshold:
+                status.hits += 1
+                return lower
+            if upper < threshold:
+                status.hits += 1
+                return upper
+
+        # 4. The positions after each action; an end that suffices is enough.
+        if top + max_legal > len(pool):
+            status.stop = FULL
+            return 0
+        n = listed(state, scratch)
+        best = -INFINITE
+        end = top
+        for i in range(n):
+            pool[end] = state
+            action = scratch[i]
+            result(pool[end], action)
+            if is_terminal(pool[end]):
+                score = nearer_zero(levels[level_of(utility(pool[end], mover), levels)].terminal, step)
+                if score >= threshold:
+                    return score
+                best = max(best, score)
+            else:
+                notes[end].action = action
+                notes[end].key = key_of(pool[end])
+                prefetch(table, bucket_of(notes[end].key, table))
+                end += 1
+
+        # 5. A position after it that is known to suffice (enhanced transposition cutoff, Schaeffer and Plaat 1996).
+        wanted = farther(threshold, step)
+        if end - top > 1:
+            for child in range(top, end):
+                found = find(notes[child].key, table)
+                if found >= 0:
+                    if to_move(pool[child]) == mover:
+                        score = nearer_zero(np.int64(table[found].lower), step)
+                    else:
+                        score = nearer_zero(-np.int64(table[found].upper), step)
+                    if score >= threshold:
+                        status.hits += 1
+                        return score
+
+            # 6. The most promising first.
+            for child in range(top, end):
+                i = child - top
+                worth = 0
+                if not is_sorted:
+                    worth = rank(state, pool[child], notes[child].action, mover, scratch, history)
+                packed = (np.int64(worth) << FEW) | (((1 << FEW) - 1) - i)
+                place = child
+                while place > top and order[place - 1] < packed:
+                    order[place] = order[place - 1]
+                    place -= 1
+                order[place] = packed
+        else:
+            order[top] = (1 << FEW) - 1
+
+        # 7. Search them until one suffices.
+        for place in range(top, end):
+            child = top + ((1 << FEW) - 1 - (order[place] & ((1 << FEW) - 1)))
+            if to_move(pool[child]) == mover:
+                score = search(pool, notes, scratch, order, table, history, control, levels, child, end, wanted)
+            else:
+                score = -search(pool, notes, scratch, order, table, history, control, levels, child, end, 1 - wanted)
+            if status.stop != 0:
+                return 0
+            score = nearer_zero(score, step)
+            if score > best:
+                best = score
+            if best >= threshold:
+                if not is_sorted and place > top:
+                    credit(history, mover, notes, order, top, place)
+                break
+
+        # 8. What was found is true for ever.
+        if best >= threshold:
+            lower = max(lower, best)
+        else:
+            upper = min(upper, best)
+        store(key, lower, upper, highest_bit(U(status.nodes - entered + 1)), status.age, table)
+        status.stored += 1
+        return best
+
+    def credit(history: Any, mover: int, notes: Any, order: Any, top: int, place: int) -> None:
+        """The action that sufficed gains what those tried before it lose (Tromp's form of Schaeffer's history heuristic)."""
+        for i in range(top, place + 1):
+            child = top + ((1 << FEW) - 1 - (order[i] & ((1 << FEW) - 1)))
+            value = np.int64(history[mover, notes[child].action]) + (place - top if i == place else -1)
+            history[mover, notes[child].action] = min(max(value, -20000), 20000)
+
+    def prove(
+        pool: Any, notes: Any, scratch: Any, order: Any, table: Any, history: Any, control: Any, levels: Any,
+        threshold: Any,
+    ) -> Any:  # fmt: skip
+        notes[0].key = key_of(pool[0])
+        return search(
+            pool, notes, scratch, order, table, history, control, levels, np.int64(0), np.int64(1), np.int64(threshold)
+        )
+
+    return prove
