@@ -1,0 +1,160 @@
+"""The root: its actions keep a value each, and the best comes to the front for the next iteration.
+
+    score = root(ws, table, depth, alpha, beta)       values in ws.roots, the line in ws.plies[0]; ws.aborted where it was stopped
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from classical.alphabeta.ordering import forget, ranker, pick
+from classical.alphabeta.search import close_edge, ender, extend_line, log_edge, log_pruned, searcher
+from classical.alphabeta.table import action_at, find, position_key, store
+from classical.alphabeta.workspace import EXACT, INFINITY, LOWER, NONE, UPPER
+from games import Rules
+
+
+def prepare(rules: Rules) -> Callable[..., None]:
+    """prepare(ws, table): from states[0], lists the root's actions in the order in which they are tried first."""
+    legal_actions, to_move, key_of, rank = rules.legal_actions, rules.to_move, position_key(rules), ranker(rules)
+
+    def prepare(workspaces: Any, table: Any) -> None:
+        ws = workspaces[0]
+        forget(ws)
+        state = ws.states[0]
+        n = np.int64(legal_actions(state, ws.plies[0].actions))
+        hint = np.int64(NONE)
+        if ws.use_tt:
+            slot = find(table, key_of(state, ws.exact))
+            if slot >= 0:
+                hint = action_at(table, slot)
+        if ws.ordered:
+            rank(ws, np.int64(0), n, to_move(state), np.int64(1), hint)
+        for i in range(n):
+            if ws.ordered:
+                pick(ws, np.int64(0), i, n)
+            entry = ws.roots[i]
+            entry.action, entry.value, entry.kind, entry.nodes = ws.plies[0].actions[i], 0, NONE, 0
+        ws.root_count = n
+
+    return prepare
+
+
+def root(rules: Rules) -> Callable[..., Any]:
+    """One iteration: root(ws [1], table, depth, alpha, beta) -> score, the mover's."""
+    to_move, result, key_of = rules.to_move, rules.result, position_key(rules)
+    search, end_of = searcher(rules), ender(rules)
+
+    def root(workspaces: Any, table: Any, depth: int, alpha: int, beta: int) -> Any:
+        ws = workspaces[0]
+        state = ws.states[0]
+        mover = to_move(state)
+        zero, none = np.int64(0), np.int64(NONE)
+        floor, ceiling = np.int64(alpha), np.int64(beta)
+        alpha, beta = np.int64(alpha), np.int64(beta)
+        best, best_index = np.int64(-INFINITY), -1
+        flags = 0
+        ws.plies[0].line_length = 0
+        ws.roots_done = 0
+        ws.nodes += 1
+        n = np.int64(ws.root_count)
+        for i in range(n):
+            ws.plies[0].actions[i] = ws.roots[i].action
+        for i in range(n):
+            entry = ws.roots[i]
+            before = ws.nodes
+            action = np.int64(entry.action)
+            low_end = floor if ws.multipv_all else alpha
+            ws.states[1] = state
+            child = ws.states[1]
+            result(child, action)
+            ws.log_parent = -1
+            edge = log_edge(ws, -1, 0, mover, action, low_end, beta)
+            over, value = end_of(ws, child, mover, zero)
+            if not over:
+                same = to_move(child) == mover
+                top = low_end + 1 if ws.pvs and i > 0 and not ws.multipv_all else beta
+                while True:
+                    low, high = (low_end, top) if same else (-top, -low_end)
+                    value = search(
+                        ws, table, np.int64(1), np.int64(depth - 1), low, high, np.int64(same), np.int64(1), none
+                    )
+                    if ws.aborted:
+                        break
+                    if not same:
+                        value = -value
+                    if low_end < value < beta and top < beta:
+                        ws.pvs_researches += 1
+                        top = beta
+                    else:
+                        break
+            if ws.aborted:
+                break
+            close_edge(ws, edge, np.int64(-1), value, low_end, beta, over)
+            flags |= ws.flags
+            entry.value = value
+            entry.kind = EXACT if over or low_end < value < beta else UPPER if value <= low_end else LOWER
+            entry.nodes = ws.nodes - before
+            ws.roots_done = i + 1
+            if value > best:
+                best, best_index = value, i
+                if value > alpha:
+                    alpha = value
+                    extend_line(ws, zero, action)
+                    if value >= beta:
+                        log_pruned(ws, np.int64(-1), zero, mover, i, n, alpha, beta)
+                        break
+        if best_index > 0:  # the best to the front, the others keep their order; one entry behind them is spare
+            ws.roots[n] = ws.roots[best_index]
+            for i in range(best_index, 0, -1):
+                ws.roots[i] = ws.roots[i - 1]
+            ws.roots[0] = ws.roots[n]
+        if ws.use_tt and ws.aborted == 0 and floor < best < ceiling:
+            store(
+                table,
+                ws.age,
+                key_of(state, ws.exact),
+                zero,
+                best,
+                np.int64(ws.roots[0].action),
+                np.int64(depth),
+                EXACT,
+                False,
+            )
+        ws.flags = flags
+        return best
+
+    return root
+
+
+def lengthen(rules: Rules) -> Callable[..., int]:
+    """lengthen(ws, table, length) -> length: goes on with the table's actions where the line at the root is shorter than that."""
+    legal_actions, result, is_terminal, key_of = rules.legal_actions, rules.result, rules.is_terminal, position_key(rules)
+
+    def lengthen(workspaces: Any, table: Any, length: int) -> int:
+        ws = workspaces[0]
+        line = ws.plies[0]
+        ws.states[1] = ws.states[0]
+        state = ws.states[1]
+        for i in range(line.line_length):
+            result(state, line.line[i])
+        while line.line_length < min(length, len(line.line)) and not is_terminal(state):
+            slot = find(table, key_of(state, ws.exact))
+            if slot < 0:
+                break
+            action = action_at(table, slot)
+            n = legal_actions(state, ws.plies[1].actions)
+            is_legal = False
+            for i in range(n):
+                is_legal |= ws.plies[1].actions[i] == action
+            if not is_legal:
+                break
+            line.line[line.line_length] = action
+            line.line_length += 1
+            result(state, action)
+        return int(line.line_length)
+
+    return lengthen
