@@ -18,7 +18,7 @@ import numpy as np
 
 from base.errors import UserError
 from classical.alphabeta.probcut import foresight
-from classical.alphabeta.root import lengthen, prepare, root
+from classical.alphabeta.root import root
 from classical.alphabeta.settings import MAX_DEPTH, AlphaBetaSettings
 from classical.alphabeta.table import AGES, new_table, no_table
 from classical.alphabeta.workspace import (
@@ -118,7 +118,7 @@ class AlphaBeta:
         if mover is None or mover == CHANCE:
             raise UserError(f"alphabeta: expected a position of {self.game.name} with a move to choose, got a finished game")
         start = time.perf_counter()
-        search = _Search(self, state)
+        search = Search(self, state)
         search.run(start)
         return search.choice(time.perf_counter() - start)
 
@@ -129,7 +129,7 @@ class AlphaBeta:
         return found
 
 
-class _Search:
+class Search:
     """One call of `choose`."""
 
     def __init__(self, player: AlphaBeta, state: Any) -> None:
@@ -143,7 +143,8 @@ class _Search:
         ws["stop"] = ws["aborted"] = ws["flags"] = ws["log_used"] = 0
         ws["node_limit"] = self.settings.nodes or NO_LIMIT
         ws["states"][0] = state
-        self.root, self.prepare, self.lengthen = (self.game.kernel(each) for each in (root, prepare, lengthen))
+        ws["root_count"] = 0
+        self.root = self.game.kernel(root)
         self.depth, self.score, self.flags = 0, 0, HORIZON
         self.line: list[int] = []
         self.roots: list[tuple[int, int, int]] = []  # action, value, kind
@@ -177,18 +178,18 @@ class _Search:
     def deepen(self) -> None:
         """Iterative deepening."""
         ws, settings = self.ws, self.settings
-        self.prepare(self.workspaces, self.table)
-        self._take_roots()
         last = min(settings.depth or MAX_DEPTH, MAX_DEPTH)
         for depth in range(1 if settings.iterative else last, last + 1):
             ws["grace"] = GRACE if self.depth == 0 else 0
             ws["deepest"] = 2 * depth
             score = self._iteration(depth)
+            if self.depth == 0:  # even cut short, the first iteration has listed the actions
+                self._take_roots()
             if score is None:
                 return
             self.depth, self.score, self.flags = depth, score, int(ws["flags"])
             self._take_roots()
-            self._take_line(depth)
+            self._take_line()
             if self._is_settled(depth):
                 return
 
@@ -206,7 +207,7 @@ class _Search:
                 if int(ws["roots_done"]) > 0 and score > low:  # the best so far was tried first: what beats it counts
                     self.score = score
                     self._take_roots()
-                    self._take_line(depth)
+                    self._take_line()
                 return None
             if low < score < high:
                 return score
@@ -227,9 +228,7 @@ class _Search:
         entries = self.ws["roots"][: int(self.ws["root_count"])]
         self.roots = [(int(one["action"]), int(one["value"]), int(one["kind"])) for one in entries]
 
-    def _take_line(self, depth: int) -> None:
-        if self.settings.tt:
-            self.lengthen(self.workspaces, self.table, depth)
+    def _take_line(self) -> None:
         here = self.ws["plies"][0]
         self.line = here["line"][: int(here["line_length"])].tolist()
 

@@ -10,19 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from classical.alphabeta.ordering import forget, ranker, pick
+from classical.alphabeta.ordering import forget, pick, ranker
 from classical.alphabeta.search import close_edge, ender, extend_line, log_edge, log_pruned, searcher
 from classical.alphabeta.table import action_at, find, position_key, store
-from classical.alphabeta.workspace import EXACT, INFINITY, LOWER, NONE, UPPER
+from classical.alphabeta.workspace import EXACT, INFINITY, LINE, LOWER, NONE, UPPER
 from games import Rules
 
 
-def prepare(rules: Rules) -> Callable[..., None]:
+def preparer(rules: Rules) -> Callable[..., None]:
     """prepare(ws, table): from states[0], lists the root's actions in the order in which they are tried first."""
     legal_actions, to_move, key_of, rank = rules.legal_actions, rules.to_move, position_key(rules), ranker(rules)
 
-    def prepare(workspaces: Any, table: Any) -> None:
-        ws = workspaces[0]
+    def prepare(ws: Any, table: Any) -> None:
         forget(ws)
         state = ws.states[0]
         n = np.int64(legal_actions(state, ws.plies[0].actions))
@@ -43,16 +42,47 @@ def prepare(rules: Rules) -> Callable[..., None]:
     return prepare
 
 
+def lengthener(rules: Rules) -> Callable[..., None]:
+    """lengthen(ws, table, length): goes on with the table's actions where the line at the root is shorter than that."""
+    legal_actions, result, is_terminal, key_of = rules.legal_actions, rules.result, rules.is_terminal, position_key(rules)
+
+    def lengthen(ws: Any, table: Any, length: Any) -> None:
+        here, following = ws.plies[0], ws.plies[1]
+        ws.states[1] = ws.states[0]
+        state = ws.states[1]
+        for i in range(here.line_length):
+            result(state, here.line[i])
+        while here.line_length < min(length, LINE) and not is_terminal(state):
+            slot = find(table, key_of(state, ws.exact))
+            if slot < 0:
+                return
+            action = action_at(table, slot)
+            n = legal_actions(state, following.actions)
+            is_legal = False
+            for i in range(n):
+                is_legal |= following.actions[i] == action
+            if not is_legal:
+                return
+            here.line[here.line_length] = action
+            here.line_length += 1
+            result(state, action)
+
+    return lengthen
+
+
 def root(rules: Rules) -> Callable[..., Any]:
-    """One iteration: root(ws [1], table, depth, alpha, beta) -> score, the mover's."""
+    """One iteration: root(ws [1], table, depth, alpha, beta) -> score, the mover's. The first one lists the actions."""
     to_move, result, key_of = rules.to_move, rules.result, position_key(rules)
     search, end_of = searcher(rules), ender(rules)
+    prepare, lengthen = preparer(rules), lengthener(rules)
 
     def root(workspaces: Any, table: Any, depth: int, alpha: int, beta: int) -> Any:
         ws = workspaces[0]
         state = ws.states[0]
         mover = to_move(state)
         zero, none = np.int64(0), np.int64(NONE)
+        if ws.root_count == 0:
+            prepare(ws, table)
         floor, ceiling = np.int64(alpha), np.int64(beta)
         alpha, beta = np.int64(alpha), np.int64(beta)
         best, best_index = np.int64(-INFINITY), -1
@@ -124,37 +154,8 @@ def root(rules: Rules) -> Callable[..., Any]:
                 EXACT,
                 False,
             )
+            lengthen(ws, table, depth)
         ws.flags = flags
         return best
 
     return root
-
-
-def lengthen(rules: Rules) -> Callable[..., int]:
-    """lengthen(ws, table, length) -> length: goes on with the table's actions where the line at the root is shorter than that."""
-    legal_actions, result, is_terminal, key_of = rules.legal_actions, rules.result, rules.is_terminal, position_key(rules)
-
-    def lengthen(workspaces: Any, table: Any, length: int) -> int:
-        ws = workspaces[0]
-        line = ws.plies[0]
-        ws.states[1] = ws.states[0]
-        state = ws.states[1]
-        for i in range(line.line_length):
-            result(state, line.line[i])
-        while line.line_length < min(length, len(line.line)) and not is_terminal(state):
-            slot = find(table, key_of(state, ws.exact))
-            if slot < 0:
-                break
-            action = action_at(table, slot)
-            n = legal_actions(state, ws.plies[1].actions)
-            is_legal = False
-            for i in range(n):
-                is_legal |= ws.plies[1].actions[i] == action
-            if not is_legal:
-                break
-            line.line[line.line_length] = action
-            line.line_length += 1
-            result(state, action)
-        return int(line.line_length)
-
-    return lengthen

@@ -108,7 +108,7 @@ LOGGED = 20_000  # edges at most
 
 def levels(rules: Rules) -> int:
     """Plies from the root for which there is room."""
-    return min(rules.max_plies + 2, MAX_DEPTH + TURN)
+    return min(rules.max_plies + 3, MAX_DEPTH + TURN)
 
 
 def workspace(rules: Rules) -> np.dtype[Any]:
