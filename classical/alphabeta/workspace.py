@@ -125,7 +125,7 @@ def workspace(rules: Rules) -> np.dtype[Any]:
     )
     features = max(1, len(rules.feature_names))
     room = levels(rules)
-    return np.dtype(
+    return laid_out(
         [(name, np.int64) for name in COUNTERS]
         + [("node_limit", np.int64), ("grace", np.int64)]
         + [(name, np.int32) for name in SWITCHES]
@@ -134,6 +134,18 @@ def workspace(rules: Rules) -> np.dtype[Any]:
         + [("weights", np.float32, features), ("values", np.float32, features)]
         + [("probcut", PAIR, (PROBCUT_DEPTHS, PAIRS)), ("probcut_errors", np.float32)]
         + [("cutoffs_by", np.int32, (2, rules.actions))]
-        + [("roots", ROOT, rules.max_legal + 1), ("plies", ply, room), ("states", rules.State, room), ("log", LOG, LOGGED)],
-        align=True,
+        + [("roots", ROOT, rules.max_legal + 1), ("plies", ply, room), ("states", rules.State, room), ("log", LOG, LOGGED)]
     )
+
+
+def laid_out(fields: list[Any]) -> np.dtype[Any]:
+    """A dtype whose numbers stand at multiples of 8 bytes and whose arrays begin cache lines: numpy's own `align` is lost on records
+    of records."""
+    formats = [np.dtype((field[1], field[2])) if len(field) > 2 else np.dtype(field[1]) for field in fields]
+    offsets, end = [], 0
+    for format_ in formats:
+        step = 64 if format_.shape else 8
+        offsets.append(-(-end // step) * step)
+        end = offsets[-1] + format_.itemsize
+    names = [field[0] for field in fields]
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": -(-end // 64) * 64})
