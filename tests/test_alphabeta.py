@@ -5,6 +5,7 @@ The reference is a negamax of ten lines over the same rules and the same EVAL, w
 
 import itertools
 import json
+import signal
 import threading
 import time
 from typing import Any
@@ -180,8 +181,8 @@ def tree_game(tmp_path: Any, tree: Any, name: str = "tree.json") -> Game:
 
 def test_trees_of_any_shape_and_any_movers_have_minimaxs_value(tmp_path: Any) -> None:
     rng = np.random.default_rng(5)
-    for i in range(2):
-        game = tree_game(tmp_path, {"player": 0, "actions": {x: random_tree(rng, 6) for x in "abc"}}, f"{i}.json")
+    for i in range(1):
+        game = tree_game(tmp_path, {"player": 0, "actions": {x: random_tree(rng, 7) for x in "abc"}}, f"{i}.json")
         weights = some_eval(game)
         for depth in range(1, 9):
             expected = minimax(game, game.initial(), depth, weights)
@@ -244,7 +245,15 @@ def test_the_two_ply_tree_prunes_exactly_the_leaves_4_and_6() -> None:
     assert [game.names[edge["action"]] for edge in log if edge["kind"] == PRUNED] == ["c2", "c3"]
     seen = [game.names[edge["action"]] for edge in log if edge["kind"] != PRUNED]
     assert seen == ["a1", "b1", "b2", "b3", "a2", "c1", "a3", "d1", "d2", "d3"]
-    assert [game.names[edge["action"]] for edge in log if edge["leads"] == END] == "b1 b2 b3 c1 d1 d2 d3".split()
+    assert [game.names[edge["action"]] for edge in log if edge["leads"] == END] == [
+        "b1",
+        "b2",
+        "b3",
+        "c1",
+        "d1",
+        "d2",
+        "d3",
+    ]
     parents = {game.names[edge["action"]]: edge["parent"] for edge in log}
     assert (parents["a2"], parents["c3"]) == (-1, seen.index("a2"))
 
@@ -261,7 +270,7 @@ def uniform_tree(branching: int, depth: int, value: int = 0) -> Any:
     }
 
 
-@pytest.mark.parametrize(("branching", "depth"), [(2, 1), (2, 6), (3, 4), (3, 5), (4, 3), (5, 4)])
+@pytest.mark.parametrize(("branching", "depth"), [(2, 6), (3, 5), (5, 4)])
 def test_a_perfectly_ordered_uniform_tree_has_knuth_and_moores_leaves(
     tmp_path: Any, branching: int, depth: int
 ) -> None:
@@ -312,28 +321,21 @@ def test_moves_are_back_in_time() -> None:
     assert sorted(over)[len(over) // 2] < 0.02  # the median: a busy machine stops whole processes for longer
 
 
-def test_an_interrupted_search_stops_at_once_and_can_search_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_search_stops_at_once_and_can_search_again() -> None:
     game = load("connect_four")
-    player = AlphaBeta(game, AlphaBetaSettings(depth=30, tt_mb=1), some_eval(game))
-    calls = []
-
-    class Interrupted(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            if not calls and threading.current_thread() is threading.main_thread():
-                time.sleep(0.05)
-                calls.append(timeout)
-                raise KeyboardInterrupt
-            return super().wait(timeout)
-
-    monkeypatch.setattr("classical.alphabeta.player.threading.Event", Interrupted)
+    player = AlphaBeta(game, AlphaBetaSettings(depth=40, tt_mb=1), some_eval(game))
+    deep, expected = game.initial(), AlphaBeta(game, AlphaBetaSettings(nodes=20_000, tt_mb=1), some_eval(game))
+    assert expected.choose(deep).depth > 1
+    interrupt = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     start = time.perf_counter()
+    interrupt.start()
     with pytest.raises(KeyboardInterrupt):
-        player.choose(game.initial())
-    monkeypatch.undo()
+        player.choose(deep)
     assert time.perf_counter() - start < 5
-    assert threading.active_count() == 1 or all(each.name != "alphabeta" for each in threading.enumerate())
-    again = AlphaBeta(game, AlphaBetaSettings(depth=4, tt_mb=1), some_eval(game))
-    assert again.choose(game.initial()).depth == 4
+    assert all(each.name != "alphabeta" for each in threading.enumerate())
+    player.new_game()
+    nearly_over = game.play("4 4 4 4 4 4 3 3 3 3 3 3 5 5 5 5 5 5 1 2 1 2 1 2 2 1")
+    assert player.choose(nearly_over).proven
 
 
 def test_what_was_found_in_a_cut_short_iteration_counts_only_if_it_beats_the_last_best() -> None:
@@ -386,7 +388,15 @@ def test_counters_make_sense(name: str) -> None:
             assert of["reduction_researches"] <= of["reductions"]
             assert of["quiet_nodes"] < choice.nodes
             if "exact" in organs:
-                off = "quiet_nodes null_tries reductions futility_prunes beam_prunes probcut_tries extensions".split()
+                off = [
+                    "quiet_nodes",
+                    "null_tries",
+                    "reductions",
+                    "futility_prunes",
+                    "beam_prunes",
+                    "probcut_tries",
+                    "extensions",
+                ]
                 assert [of[name] for name in off] == [0] * len(off)
                 assert of["path_values"] == 0
 

@@ -58,13 +58,7 @@ class AlphaBeta:
     ) -> None:
         rules = game.rules
         if game.players != 2 or not rules.zero_sum or rules.chance is not None:
-            kind = (
-                f"{game.players} players"
-                if game.players != 2
-                else "general sum"
-                if not rules.zero_sum
-                else "chance"
-            )
+            kind = f"{game.players} players" if game.players != 2 else "general sum" if not rules.zero_sum else "chance"
             raise UserError(f"alphabeta: expected two players, zero sum and no chance, got {game.name} ({kind})")
         self.game, self.settings = game, settings
         self.weights = (eval or default_eval(game)).array(game)
@@ -116,7 +110,9 @@ class AlphaBeta:
         """The best action found within the limits; always a legal one."""
         mover = self.game.to_move(state)
         if mover is None or mover == CHANCE:
-            raise UserError(f"alphabeta: expected a position of {self.game.name} with a move to choose, got a finished game")
+            raise UserError(
+                f"alphabeta: expected a position of {self.game.name} with a move to choose, got a finished game"
+            )
         start = time.perf_counter()
         search = Search(self, state)
         search.run(start)

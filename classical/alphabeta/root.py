@@ -1,6 +1,6 @@
 """The root: its actions keep a value each, and the best comes to the front for the next iteration.
 
-    score = root(ws, table, depth, alpha, beta)       values in ws.roots, the line in ws.plies[0]; ws.aborted where it was stopped
+score = root(ws, table, depth, alpha, beta)       values in ws.roots, the line in ws.plies[0]; ws.aborted where it was stopped
 """
 
 from __future__ import annotations
@@ -44,7 +44,12 @@ def preparer(rules: Rules) -> Callable[..., None]:
 
 def lengthener(rules: Rules) -> Callable[..., None]:
     """lengthen(ws, table, length): goes on with the table's actions where the line at the root is shorter than that."""
-    legal_actions, result, is_terminal, key_of = rules.legal_actions, rules.result, rules.is_terminal, position_key(rules)
+    legal_actions, result, is_terminal, key_of = (
+        rules.legal_actions,
+        rules.result,
+        rules.is_terminal,
+        position_key(rules),
+    )
 
     def lengthen(ws: Any, table: Any, length: Any) -> None:
         here, following = ws.plies[0], ws.plies[1]

@@ -133,13 +133,9 @@ def searcher(rules: Rules) -> Callable[..., Any]:
                 if null_result(ws.states[ply + 1]):
                     ws.null_tries += 1
                     left = max(depth - 1 - null_reduction(depth), np.int64(0))
-                    score = -search(
-                        ws, table, ply + 1, left, -beta, 1 - beta, np.int64(0), np.int64(0), np.int64(NONE)
-                    )
+                    score = -search(ws, table, ply + 1, left, -beta, 1 - beta, np.int64(0), np.int64(0), np.int64(NONE))
                     if score >= beta and depth >= VERIFY_DEPTH and ws.aborted == 0:
-                        score = search(
-                            ws, table, ply, left, beta - 1, beta, np.int64(0), np.int64(0), np.int64(NONE)
-                        )
+                        score = search(ws, table, ply, left, beta - 1, beta, np.int64(0), np.int64(0), np.int64(NONE))
                     if ws.aborted:
                         return np.int64(0)
                     if score >= beta:
@@ -239,9 +235,7 @@ def searcher(rules: Rules) -> Callable[..., Any]:
                 if action == singular:
                     ws.extensions += 1
                     left = depth
-                elif (
-                    ws.lmr and has_gain and is_quiet and tried >= LATE_INDEX and depth >= LATE_DEPTH and goes_on == 0
-                ):
+                elif ws.lmr and has_gain and is_quiet and tried >= LATE_INDEX and depth >= LATE_DEPTH and goes_on == 0:
                     if here.ranks[i] < KILLER - 1:
                         ws.reductions += 1
                         less = min(late_reduction(depth, tried), left)

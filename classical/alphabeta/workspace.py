@@ -134,7 +134,12 @@ def workspace(rules: Rules) -> np.dtype[Any]:
         + [("weights", np.float32, features), ("values", np.float32, features)]
         + [("probcut", PAIR, (PROBCUT_DEPTHS, PAIRS)), ("probcut_errors", np.float32)]
         + [("cutoffs_by", np.int32, (2, rules.actions))]
-        + [("roots", ROOT, rules.max_legal + 1), ("plies", ply, room), ("states", rules.State, room), ("log", LOG, LOGGED)]
+        + [
+            ("roots", ROOT, rules.max_legal + 1),
+            ("plies", ply, room),
+            ("states", rules.State, room),
+            ("log", LOG, LOGGED),
+        ]
     )
 
 
