@@ -33,6 +33,16 @@ def highest_bit(word: Any) -> int:
     return int(word).bit_length() - 1
 
 
+def wrapping_add(a: Any, b: Any) -> Any:
+    """a + b modulo 2^64, of words or (interpreted) arrays of them; numpy's own addition of two words would warn."""
+    return np.add(a, b, dtype=np.uint64)
+
+
+def wrapping_mul(a: Any, b: Any) -> Any:
+    """a · b modulo 2^64, likewise."""
+    return np.multiply(a, b, dtype=np.uint64)
+
+
 def _instruction(name: str, has_flag: bool) -> Any:
     """An intrinsic for LLVM's `name` on 64-bit words; `has_flag`: it takes a second operand, "zero is undefined", given as false."""
 
@@ -69,3 +79,13 @@ def _lowest_bit(word):  # type: ignore[no-untyped-def]
 @overload(highest_bit)
 def _highest_bit(word):  # type: ignore[no-untyped-def]
     return lambda word: 63 - _ctlz(U(word))
+
+
+@overload(wrapping_add)
+def _wrapping_add(a, b):  # type: ignore[no-untyped-def]
+    return lambda a, b: U(a) + U(b)
+
+
+@overload(wrapping_mul)
+def _wrapping_mul(a, b):  # type: ignore[no-untyped-def]
+    return lambda a, b: U(a) * U(b)

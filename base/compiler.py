@@ -10,25 +10,27 @@ the GIL. Nobody writes a decorator, so one source serves three ways of running:
 **The cache.** numba's own disk cache never hits for closures over other compiled functions and is silently stale for functions of
 another file. Ours is keyed by content: a hash over the byte code, the constants and the referenced values of every function
 reached, with the versions and the CPU. So an edited rule takes effect at once wherever it stands, options frozen into closures
-get code of their own, and an edited comment costs nothing. One file per key and signature; a damaged one is deleted and rebuilt.
+get code of their own, and an edited comment costs nothing. One file per key and signature; a damaged one is deleted and rebuilt, and
+where nothing can be kept, every process compiles for itself.
 
 Three things a caller must know. An entry point compiles once per combination of argument types, so hand it the same dtypes and
-layouts each time. A function may call itself, but two functions may not call each other. Arrays that a function refers to are
-constants: they are frozen into the code, and changing them later changes nothing.
+layouts each time. A function may call itself, but two functions may not call each other. What a function refers to is read when
+`compiled` is called and frozen into the code, arrays of up to a megabyte included: changing it later changes nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 import hashlib
+import inspect
 import itertools
 import os
 import pickle
 import re
 import secrets
 import sys
-import traceback
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -39,24 +41,26 @@ from weakref import WeakKeyDictionary
 import numba
 import numpy as np
 from numba.core import config
-from numba.core.bytecode import FunctionIdentity
+from numba.core.bytecode import ByteCodeInst, FunctionIdentity
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.codegen import RuntimeLinker
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numba.core.ir import Loc
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 
 from base import bits
-from base.errors import UserError
+from base.errors import UserError, nearest
 from base.files import cache_folder, write_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MAGIC = b"zermelo kernel 1\n"
 _KEEP = 2000  # kernels kept on disk; beyond that the least recently used go
+_MOST_FROZEN = 10**6  # bytes; numba refers to a larger array by its address
+_BITS = Path(bits.__file__).read_bytes()  # its code reaches numba by a way of its own
 _FOREIGN = {"numba", "numpy", "math", "builtins", "cmath", "operator"}  # numba itself knows what these packages hold
 
 
@@ -76,58 +80,90 @@ def compiled(function: F, *, checked: bool = False, label: str = "") -> F:
 class _Entry(CPUDispatcher):  # type: ignore[misc]
     """A compiled function as Python calls it: cached on disk, errors explained.
 
-    It is a dispatcher apart from the one that other compiled functions inline (`_inner`), because code that comes from the
-    disk can be called but no longer inlined.
+    It is a dispatcher apart from the one that other compiled functions inline (`_Inner`), because code that comes from the disk
+    can be called but no longer inlined.
     """
 
     def __init__(self, function: Callable[..., Any], checked: bool, label: str) -> None:
-        source = _plain(function)
+        self.source = source = _plain(function)
+        translation = _Translation(checked)
         copy = _empty_copy(source)
         super().__init__(copy, targetoptions=_options(checked))
-        _fill(copy, source, checked, ())
-        self._cache = _ContentCache(source, checked, label or source.__name__)
+        self._cache = _ContentCache(source, translation.key(source), label or source.__name__)
+        translation.fill(copy, source, ())
 
     def _compile_for_args(self, *arguments: Any, **keywords: Any) -> Any:
+        _check_arguments(self.source, arguments)
         try:
             return super()._compile_for_args(*arguments, **keywords)
-        except UserError:
+        except (UserError, Warning):
             raise
         except Exception as error:  # numba lets some errors of its own pass bare; all are about the source
-            raise UserError(_explained(error)) from error
+            raise UserError(_explained(error, self.source)) from error
 
 
-_inner_dispatchers: WeakKeyDictionary[Callable[..., Any], dict[bool, Dispatcher]] = WeakKeyDictionary()
+class _Inner(CPUDispatcher):  # type: ignore[misc]
+    """A compiled function as other compiled functions call it: once per types of its arguments.
+
+    numba would compile anew for every constant given. That is slow, and a `count(states, 0)` that calls `count(states, level + 1)`
+    would be one of two overloads, the other unknown to the cache. Only where nothing else works is a constant a type of its own.
+    """
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        with contextlib.suppress(NumbaError):
+            return super().get_call_template(*_without_constants(args, kws))
+        return super().get_call_template(args, kws)
+
+    def fold_argument_types(self, args: Any, kws: Any) -> Any:  # of a call of itself
+        return super().fold_argument_types(*_without_constants(args, kws))
 
 
-def _inner(function: types.FunctionType, checked: bool, callers: tuple[types.FunctionType, ...]) -> Dispatcher:
-    """The dispatcher of `function` as other compiled functions see it; one per function, so that each compiles once a process."""
-    known = _inner_dispatchers.setdefault(function, {})
-    if checked not in known:
-        copy = _empty_copy(function)
-        known[checked] = CPUDispatcher(copy, targetoptions=_options(checked))  # before it is filled: it may call itself
-        try:
-            _fill(copy, function, checked, callers)
-        except BaseException:
-            del known[checked]
-            raise
-    return known[checked]
+def _without_constants(args: Any, kws: Any) -> tuple[list[Any], dict[str, Any]]:
+    return [numba.types.unliteral(kind) for kind in args], {name: numba.types.unliteral(kws[name]) for name in kws}
 
 
-def _empty_copy(function: types.FunctionType) -> types.FunctionType:
-    """`function` with globals and closure of its own, still without values."""
-    cells = tuple(types.CellType() for _ in function.__code__.co_freevars)
-    scope = {"__builtins__": __builtins__, "__name__": function.__module__}
-    copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
-    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-    return copy
+class _Translation:
+    """What becomes of a function and all that it calls, as they are at this moment: later changes change nothing, or the code
+    would not be what its key says."""
 
+    def __init__(self, checked: bool) -> None:
+        self.checked = checked
+        self._keys: dict[types.FunctionType, str] = {}
 
-def _fill(
-    copy: types.FunctionType, function: types.FunctionType, checked: bool, callers: tuple[types.FunctionType, ...]
-) -> None:
-    """Give `copy` what `function` refers to, with dispatchers in the place of plain functions."""
+    def key(self, function: types.FunctionType) -> str:
+        """A hash over everything that decides what `function` computes."""
+        versions = sys.version_info[:3], numba.__version__, np.__version__, _BITS, config.OPT, config.BOUNDSCHECK
+        return _hash(versions, _options(self.checked), _function_key(function, self._keys))
 
-    def translated(value: Any) -> Any:
+    def inner(self, function: types.FunctionType, callers: tuple[types.FunctionType, ...]) -> Dispatcher:
+        """The dispatcher of `function` as other compiled functions see it; one per content, so that each compiles once a process."""
+        known = _inner_dispatchers.setdefault(function, {})
+        key = self.checked, _function_key(function, self._keys)
+        if key not in known:
+            copy = _empty_copy(function)
+            known[key] = _Inner(copy, targetoptions=_options(self.checked))  # not yet filled: it may call itself
+            try:
+                self.fill(copy, function, callers)
+            except BaseException:
+                del known[key]
+                raise
+        return known[key]
+
+    def fill(
+        self, copy: types.FunctionType, function: types.FunctionType, callers: tuple[types.FunctionType, ...]
+    ) -> None:
+        """Give `copy` what `function` refers to, with dispatchers in the place of plain functions."""
+        scope: dict[str, Any] = {}
+        for (*modules, name), value in _references(function).items():
+            holder = scope
+            for module in modules:  # one of our own, which numba is to find the dispatchers in
+                holder = vars(holder[module])
+            holder[name] = self._translated(value, function, callers)
+        for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
+            cell.cell_contents = scope[name]
+        copy.__globals__.update(scope)
+
+    def _translated(self, value: Any, function: types.FunctionType, callers: tuple[types.FunctionType, ...]) -> Any:
         if _is_plain(value):
             callee = _plain(value)
             if callee is not function and callee in callers:
@@ -135,17 +171,27 @@ def _fill(
                     f"'{callee.__name__}' and '{function.__name__}' call each other; "
                     f"expected functions that at most call themselves ({_where(function)})"
                 )
-            return _inner(callee, checked, (*callers, function))
-        if isinstance(value, types.ModuleType) and not _is_foreign(value.__name__):
-            proxy = types.ModuleType(value.__name__)
-            for attribute in _attributes(function.__code__) & vars(value).keys():
-                setattr(proxy, attribute, translated(getattr(value, attribute)))
-            return proxy
-        return value
+            return self.inner(callee, (*callers, function))
+        if isinstance(value, tuple):  # which may hold arrays
+            items = [self._translated(item, function, callers) for item in value]
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        if isinstance(value, np.ndarray) and value.nbytes <= _MOST_FROZEN:
+            return value.copy()
+        return types.ModuleType(value.__name__) if _is_own_module(value) else value
 
-    copy.__globals__.update((name, translated(value)) for name, value in _globals(function).items())
-    for cell, value in zip(copy.__closure__ or (), _closure(function).values(), strict=True):
-        cell.cell_contents = translated(value)
+
+_inner_dispatchers: WeakKeyDictionary[Callable[..., Any], dict[tuple[bool, str], Dispatcher]] = WeakKeyDictionary()
+
+
+def _empty_copy(function: types.FunctionType) -> types.FunctionType:
+    """`function` with globals and closure of its own, still without values."""
+    cells = tuple(types.CellType() for _ in function.__code__.co_freevars)
+    scope = {"__builtins__": __builtins__, "__name__": __name__}
+    copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+    copy.__qualname__ = function.__qualname__
+    # numba imports the module of code from the disk. The rules' own may have another name then, or not be there.
+    copy.__module__ = __name__
+    return copy
 
 
 def _options(checked: bool) -> dict[str, Any]:
@@ -155,10 +201,26 @@ def _options(checked: bool) -> dict[str, Any]:
 
 def _plain(function: Any) -> types.FunctionType:
     """The Python source of a function, also of one that somebody has decorated with numba's own `njit`."""
-    source = getattr(function, "py_func", function)
+    source = function.source if isinstance(function, _Entry) else getattr(function, "py_func", function)
     if not isinstance(source, types.FunctionType):
         raise UserError(f"expected a Python function to compile, got {function!r}")
+    if source.__code__.co_kwonlyargcount or source.__code__.co_flags & inspect.CO_VARKEYWORDS:
+        raise UserError(f"'{source.__name__}' has keyword arguments; expected plain ones ({_where(source)})")
     return source
+
+
+def _check_arguments(function: types.FunctionType, arguments: tuple[Any, ...]) -> None:
+    for name, value in zip(function.__code__.co_varnames, arguments, strict=False):
+        try:
+            kind = numba.typeof(value)
+        except ValueError:
+            kind = None
+        # A function is a type of its own, by address: its code would fit no other one.
+        if kind is None or not kind.is_precise() or isinstance(kind, numba.types.Callable):
+            raise UserError(
+                f"'{function.__name__}' got a {type(value).__name__} for '{name}'; "
+                f"expected a number, an array, a record, a tuple or a text ({_where(function)})"
+            )
 
 
 def _is_plain(value: Any) -> bool:
@@ -171,17 +233,51 @@ def _is_foreign(module: str | None) -> bool:
     return module is None or module.partition(".")[0] in _FOREIGN or module == bits.__name__
 
 
-def _globals(function: types.FunctionType) -> dict[str, Any]:
-    """The global names that `function` (or a function inside it) reads and their values, builtins left out."""
-    names = sorted(
-        {
-            i.argval
-            for code in _codes(function.__code__)
-            for i in dis.get_instructions(code)
-            if i.opname == "LOAD_GLOBAL"
-        }
-    )
-    return {name: function.__globals__[name] for name in names if name in function.__globals__}
+def _is_own_module(value: Any) -> bool:
+    return isinstance(value, types.ModuleType) and not _is_foreign(value.__name__)
+
+
+# ── references: what a function reads from outside ───────────────────────────────────────────────────────────────────────────────
+
+
+def _references(function: types.FunctionType) -> dict[tuple[str, ...], Any]:
+    """What `function` (or a function inside it) refers to, by path: ("LINES",), or ("helper", "f") through a module of ours.
+
+    Builtins and names without a value are left out; a module comes before what it holds.
+    """
+    found: dict[tuple[str, ...], Any] = {}
+    scope = function.__globals__ | _closure(function)
+    for root, *rest in _paths(function.__code__):
+        if root in scope:
+            path, value = [root], scope[root]
+            found[root,] = value
+            while rest and _is_own_module(value) and hasattr(value, rest[0]):
+                path.append(rest.pop(0))
+                value = getattr(value, path[-1])
+                found[tuple(path)] = value
+    return found
+
+
+@functools.cache
+def _paths(code: types.CodeType) -> list[tuple[str, ...]]:
+    """The names that `code` reads from outside, each with the attributes that it reads from there on."""
+    found: set[tuple[str, ...]] = {(name,) for name in code.co_freevars}
+    path: tuple[str, ...] = ()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL" or (
+            instruction.opname == "LOAD_DEREF" and instruction.argval in code.co_freevars
+        ):
+            path = (instruction.argval,)
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and path:
+            path = (*path, instruction.argval)
+        else:
+            path = ()
+        if path:
+            found.add(path)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found.update(path for path in _paths(constant) if path[0] not in code.co_cellvars)
+    return sorted(found)
 
 
 def _closure(function: types.FunctionType) -> dict[str, Any]:
@@ -194,17 +290,6 @@ def _closure(function: types.FunctionType) -> dict[str, Any]:
     return values
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
-
-
-def _attributes(code: types.CodeType) -> set[str]:
-    return {name for part in _codes(code) for name in part.co_names}
-
-
 def _where(function: types.FunctionType) -> str:
     return f"{Path(function.__code__.co_filename).name}, line {function.__code__.co_firstlineno}"
 
@@ -214,8 +299,19 @@ def _where(function: types.FunctionType) -> str:
 
 def content_key(function: Callable[..., Any], checked: bool = False) -> str:
     """A hash over everything that decides what `function` computes: equal keys, equal code."""
+    return _Translation(checked).key(_plain(function))
+
+
+def _hash(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _function_key(function: types.FunctionType, known: dict[types.FunctionType, str]) -> str:
+    """A hash over the code of `function` and over what it refers to; `known` keeps those of functions met on the way."""
+    if function in known:
+        return known[function]
+    known[function] = "itself"
     digest = hashlib.sha256()
-    seen: dict[Any, int] = {}
 
     def add(*parts: object) -> None:
         for part in parts:
@@ -223,71 +319,63 @@ def content_key(function: Callable[..., Any], checked: bool = False) -> str:
             digest.update(len(data).to_bytes(8, "little") + data)
 
     def add_code(code: types.CodeType) -> None:
-        add(
-            code.co_code,
-            code.co_names,
-            code.co_varnames,
-            code.co_freevars,
-            code.co_cellvars,
-            code.co_argcount,
-            code.co_flags,
-        )
+        add("code", code.co_code, code.co_exceptiontable, code.co_names, code.co_varnames, code.co_freevars)
+        add(code.co_cellvars, code.co_argcount, code.co_posonlyargcount, code.co_flags, len(code.co_consts))
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 add_code(constant)
+            elif isinstance(constant, int):
+                add_value("a number", constant)
             else:
                 add(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
 
-    def add_function(function: types.FunctionType) -> None:
-        if function in seen:
-            add("seen", seen[function])
-            return
-        seen[function] = len(seen)
-        add("function", function.__name__)
-        add_code(function.__code__)
-        for name, value in (_globals(function) | _closure(function)).items():
-            add(name)
-            add_value(function, name, value)
-        add_value(function, "default values", function.__defaults__)
-
-    def add_value(owner: types.FunctionType, name: str, value: Any) -> None:
+    def add_value(name: str, value: Any) -> None:
         if _is_plain(value):
-            add_function(_plain(value))
+            add("function", _function_key(_plain(value), known))
         elif isinstance(value, types.ModuleType):
             add("module", value.__name__)
-            if not _is_foreign(value.__name__):
-                for attribute in sorted(_attributes(owner.__code__) & vars(value).keys()):
-                    add_value(owner, f"{name}.{attribute}", getattr(value, attribute))
         elif isinstance(value, tuple):
-            add("tuple", type(value).__qualname__, len(value))
+            add("tuple", type(value).__qualname__, getattr(value, "_fields", ()), len(value))
             for item in value:
-                add_value(owner, name, item)
+                if _is_plain(item):  # numba has them, slow and by address
+                    raise UserError(
+                        f"'{function.__name__}' refers to {name}, a tuple of functions; name each ({_where(function)})"
+                    )
+                add_value(name, item)
         elif isinstance(value, np.ndarray):
-            add("array", value.dtype, value.shape, value.strides, value.tobytes())
+            add("array", *_dtype_key(value.dtype), value.shape, value.tobytes())
         elif isinstance(value, np.dtype):
-            add("dtype", value.type.__qualname__, value, value.itemsize, value.fields and dict(value.fields))
+            add("dtype", *_dtype_key(value))
         elif isinstance(value, np.generic):
-            add("scalar", value.dtype, value.tobytes())
+            add("scalar", *_dtype_key(value.dtype), value.tobytes())
+        elif (
+            isinstance(value, int) and not -(2**63) <= value < 2**64
+        ):  # numba would take the lowest 64 bits, and say nothing
+            raise UserError(
+                f"'{function.__name__}' refers to {name}, {value}; expected at most 64 bits ({_where(function)})"
+            )
         elif value is None or isinstance(value, bool | int | float | complex | str | bytes | numba.types.Type):
             add(type(value).__qualname__, value)
         elif _is_foreign(getattr(value, "__module__", "?")):
             add("foreign", value.__module__, getattr(value, "__qualname__", repr(value)))
         else:
             raise UserError(
-                f"'{owner.__name__}' refers to '{name}', a {type(value).__name__}; compiled functions can refer to numbers, text, "
-                f"tuples, numpy arrays and dtypes, and functions ({_where(owner)})"
+                f"'{function.__name__}' refers to {name}, a {type(value).__name__}; compiled functions can refer to numbers, text, "
+                f"tuples, numpy arrays and dtypes, and functions ({_where(function)})"
             )
 
-    add(
-        sys.version_info[:3],
-        numba.__version__,
-        np.__version__,
-        config.OPT,
-        Path(bits.__file__).read_bytes(),
-        _options(checked),
-    )
-    add_function(_plain(function))
-    return digest.hexdigest()
+    add("function", function.__name__)
+    add_code(function.__code__)
+    for path, value in _references(function).items():
+        add(path)
+        add_value(f"'{'.'.join(path)}'", value)
+    add_value("its default values", function.__defaults__)
+    known[function] = digest.hexdigest()
+    return known[function]
+
+
+def _dtype_key(dtype: np.dtype[Any]) -> tuple[object, ...]:
+    return dtype.type.__qualname__, dtype, dtype.itemsize, dtype.fields and dict(dtype.fields)
 
 
 # ── the cache ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -296,37 +384,30 @@ def content_key(function: Callable[..., Any], checked: bool = False) -> str:
 class _ContentCache(_Cache):  # type: ignore[misc]
     """What numba asks of a cache, with one checksummed file per content key and signature, and no index to share."""
 
-    def __init__(self, function: types.FunctionType, checked: bool, label: str) -> None:
-        self._function, self._checked, self._label = function, checked, label
-        self._key = content_key(function, checked)
+    def __init__(self, function: types.FunctionType, key: str, label: str) -> None:
+        self._function, self._key, self._label = function, key, label
 
     @property
     def cache_path(self) -> str:
         return str(cache_folder("kernels"))
 
     def _path(self, signature: Any, target: Any) -> Path:
-        key = hashlib.sha256(repr((self._key, str(signature), target.codegen().magic_tuple())).encode()).hexdigest()
-        return cache_folder("kernels") / f"{self._function.__name__}-{key[:40]}.kernel"
+        key = _hash(self._key, [_spelled(kind) for kind in signature], target.codegen().magic_tuple())
+        return cache_folder("kernels") / f"{self._function.__name__.strip('<>')}-{key[:40]}.kernel"
 
     def load_overload(self, signature: Any, target: Any) -> CompileResult | None:
         target.refresh()
-        path = self._path(signature, target)
-        try:
+        with contextlib.suppress(OSError):  # nothing is kept here, or there is nowhere to keep it
+            path = self._path(signature, target)
             data = path.read_bytes()
-            payload = data[len(_MAGIC) + 32 :]
-            if (
-                data[: len(_MAGIC)] != _MAGIC
-                or hashlib.sha256(payload).digest() != data[len(_MAGIC) : len(_MAGIC) + 32]
-            ):
-                raise ValueError("damaged")
-            result = CompileResult._rebuild(target, *pickle.loads(payload))
-            os.utime(path)
-            return result
-        except FileNotFoundError:
-            pass
-        except Exception:  # damaged in whatever way: the source is at hand, so build it again
-            with contextlib.suppress(OSError):
+            try:
+                result = CompileResult._rebuild(target, *pickle.loads(_payload(data)))
+            except Exception:  # damaged in whatever way: the source is at hand, so build it again
                 path.unlink()
+            else:
+                with contextlib.suppress(OSError):  # somebody else's file
+                    os.utime(path)
+                return result
         _announce(self._label)
         return None
 
@@ -334,12 +415,12 @@ class _ContentCache(_Cache):  # type: ignore[misc]
         if reason := _uncachable(result.library):
             warnings.warn(f"'{self._function.__name__}' compiles anew at each start: {reason}", stacklevel=2)
             return
-        payload = dumps(CompileResultCacheImpl.reduce(self, result))
-        path = self._path(signature, result.target_context)
         try:
+            payload = dumps(CompileResultCacheImpl.reduce(self, result))
+            path = self._path(signature, result.target_context)
             write_bytes(path, _MAGIC + hashlib.sha256(payload).digest() + payload)
             _prune(path.parent)
-        except OSError as error:  # a full disk must not stop a search
+        except Exception as error:  # a full disk, for one, must not stop a search: what was compiled works
             warnings.warn(f"compiled code is not kept: {error}", stacklevel=2)
 
     def enable(self) -> None:
@@ -352,14 +433,26 @@ class _ContentCache(_Cache):  # type: ignore[misc]
         """Part of numba's protocol; content keys never go stale."""
 
 
+def _payload(data: bytes) -> bytes:
+    head, checksum, payload = data[: len(_MAGIC)], data[len(_MAGIC) : len(_MAGIC) + 32], data[len(_MAGIC) + 32 :]
+    if head != _MAGIC or checksum != hashlib.sha256(payload).digest():
+        raise ValueError("damaged")
+    return payload
+
+
+def _spelled(kind: Any) -> object:
+    """A type as text that says all; numba's own leaves out what the fields of a NamedTuple are called."""
+    if isinstance(kind, numba.types.BaseTuple):
+        return type(kind).__name__, getattr(kind, "fields", ()), [_spelled(item) for item in kind.types]
+    return str(kind)
+
+
 def _uncachable(library: Any) -> str:
     """Why the machine code means nothing outside this process; empty where it does."""
     if library.has_dynamic_globals:
-        return "it refers to an array over 1 MB"
+        return "it holds an address of this process, as of an array over 1 MB"
     for variable in library._final_module.global_variables:
-        if variable.name.startswith(
-            RuntimeLinker.PREFIX
-        ):  # an address that only this process fills in: a crash in the next
+        if variable.name.startswith(RuntimeLinker.PREFIX):  # filled in by this process only: a crash in the next
             return "a function in it calls itself with other types than it was called with; cast the arguments of its first call"
     return ""
 
@@ -383,7 +476,8 @@ _announced: set[str] = set()
 def _announce(label: str) -> None:
     if label not in _announced:
         _announced.add(label)
-        print(f"compiling {label} (first run only) …", file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):  # nobody reads it any more
+            print(f"compiling {label} (first run only) …", file=sys.stderr, flush=True)
 
 
 def _start_symbols_at_random() -> None:
@@ -399,33 +493,85 @@ if hasattr(os, "register_at_fork"):
 
 # ── errors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_PLACE = re.compile(r'File "(?P<file>[^"<]+)", line (?P<line>\d+)')
+_PLACE = re.compile(r'File "(?P<file>[^"<]+)", line (?P<line>\d+)|Raised from (?P<raiser>.+) \((?P<at>\d+)\)')
 _NOISE = re.compile(
-    r"Failed in|During:|File |\^|There (is|are) |Overload |Enable |Rejected |All templates|raised from|>>>"
+    r"Failed in|During:|File |\^|There (is|are) |Overload |Enable |Rejected |All templates|raised from|>>>|Unsupported functionality"
 )
+_NUMBA = Path(numba.__file__).parent
+_PLAIN_WORDS = [
+    (r"Literal\[str\]\((.*?)\)", r"'\1'"),
+    (r"Literal\[\w+\]\((.*?)\)", r"\1"),
+    (r"unicode_type", "text"),
+    (
+        r"Cannot bind .* to signature '(.*)' due to \"TypeError: (.*)\"\.?",
+        r"the function called has the arguments \1: \2",
+    ),
+    (
+        r"Cannot infer the type of variable '(.*?)(?:\.\d+)?'.*",
+        r"what '\1' holds can't be told: nothing is ever put into it",
+    ),
+    (r"Cannot unify (.*) and (.*) for '(.*?)(?:\.\d+)?',.*", r"'\3' is of two types: \1 and \2"),
+    (r"Can't unify return type from the following types: (.*)", r"it returns values of several types: \1"),
+    (r"Use of unsupported opcode \((\w+)\) found.*", r"such a statement has no compiled form (\1)"),
+    (r"(.*?)\.?\s*Raised from .*", r"\1"),
+    (r".*exception_match\(.*", "exceptions can be told apart only by `except Exception`"),
+    (r"The use of yield in a closure is unsupported\.", "a generator expression has no compiled form; a loop has"),
+    (r"^NameError: ", ""),
+    (r"Invalid use of (.*) with parameters .*", r"\1 is called, but it is no function"),
+]
 
 
-def _explained(error: Exception) -> str:
+def _explained(error: Exception, function: types.FunctionType) -> str:
     """Two lines out of numba's forty: file and line, and the cause."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-    named = _PLACE.search(text)  # the innermost comes first
-    place = f"{named['file']}, line {named['line']}" if named else _place_of(error)
     causes = [line.strip() for line in text.splitlines() if line.strip() and not _NOISE.match(line.strip())]
-    cause = causes[0] if causes else ""
+    cause = causes[0] if causes else type(error).__name__
     if "No implementation of function" in cause:  # the call it failed on stands three lines below
         called = next((line for line in text.splitlines() if line.strip().startswith(">>>")), "")
         cause = f"no such operation for these types: {called.replace('>>>', '').strip()}"
-    if not isinstance(error, NumbaError):
+    elif isinstance(error, KeyError):
+        cause = _missing_field(error)
+    elif not isinstance(error, NumbaError | NameError | AttributeError | UnsupportedBytecodeError):
         cause = f"{type(error).__name__}: {cause}"
-    return f"{place}: can't be compiled\n{cause}"
+    for pattern, words in _PLAIN_WORDS:
+        cause = re.sub(pattern, words, cause)
+    file, line = next(_places(text, error, function))
+    return f"{_shortest(file)}, line {line}: can't be compiled\n{cause}"
 
 
-def _place_of(error: Exception) -> str:
-    """Where the source stands that numba was looking at when it failed: the innermost location in the stack of its own functions."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    for frame in reversed(frames):
+def _places(text: str, error: Exception, function: types.FunctionType) -> Iterator[tuple[Path, int]]:
+    """Where in the source it may have gone wrong, the best guess first: as the message says, innermost first; where numba was
+    looking when it failed; where the function stands."""
+    for place in _PLACE.finditer(text):
+        file = Path(place["file"] or place["raiser"]).absolute().resolve()
+        if not file.is_relative_to(_NUMBA):
+            yield file, int(place["line"] or place["at"])
+    line = 0
+    for frame in reversed(_frames(error)):
         for value in frame.f_locals.values():
-            place = value if isinstance(value, Loc) else getattr(value, "loc", None)
-            if isinstance(place, Loc) and place.line and not place.filename.startswith("<"):
-                return f"{place.filename}, line {place.line}"
-    return "compiled function"
+            found = value if isinstance(value, Loc) else getattr(value, "loc", None)
+            if isinstance(value, ByteCodeInst):
+                line = line or value.lineno
+            elif isinstance(found, Loc) and found.line and not found.filename.startswith("<"):
+                yield Path(found.filename).absolute(), line or found.line
+    yield Path(function.__code__.co_filename), function.__code__.co_firstlineno
+
+
+def _missing_field(error: KeyError) -> str:
+    """numba looks a record's fields up in a dictionary, and says no more than that the key is missing."""
+    record = _frames(error)[-1].f_locals.get("self")
+    if not isinstance(record, numba.types.Record):
+        return f"KeyError: {error}"
+    return f"no field {error} in a record of {', '.join(record.fields)}{nearest(str(error.args[0]), record.fields)}"
+
+
+def _frames(error: Exception) -> list[types.FrameType]:
+    frames, trace = [], error.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    return frames
+
+
+def _shortest(file: Path) -> str:
+    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)

@@ -10,11 +10,12 @@ advance it in place. Streams of different purposes are set apart by hashing, nev
 from __future__ import annotations
 
 import hashlib
+import operator
 from typing import Any
 
 import numpy as np
 
-from base.bits import U
+from base.bits import U, wrapping_add, wrapping_mul
 
 Rng = np.ndarray[Any, np.dtype[np.uint64]]  # shape [1]
 
@@ -24,8 +25,13 @@ _30, _27, _31, _32, _11, _LOW = U(30), U(27), U(31), U(32), U(11), U(0xFFFFFFFF)
 
 def derive(seed: int, *purpose: str | int) -> int:
     """A 64-bit seed for one purpose: `derive(7, "game", 12)`."""
-    text = "\x1f".join([str(int(seed)), *(f"{type(part).__name__}:{part}" for part in purpose)])
+    text = "\x1f".join([str(operator.index(seed)), *map(_spelled, purpose)])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _spelled(part: str | int) -> str:
+    """Equal numbers are one purpose, of whatever type; a separator inside a text is doubled, so that it parts nothing."""
+    return "str:" + part.replace("\x1f", "\x1f\x1f") if isinstance(part, str) else f"int:{operator.index(part)}"
 
 
 def generator(seed: int, *purpose: str | int) -> Rng:
@@ -35,26 +41,26 @@ def generator(seed: int, *purpose: str | int) -> Rng:
 
 def mix(word: Any) -> Any:
     """SplitMix64's finalizer: a bijection of 64-bit words in which every bit of the input moves half the bits of the output."""
-    word = (word ^ (word >> _30)) * _MIX_1
-    word = (word ^ (word >> _27)) * _MIX_2
+    word = wrapping_mul(word ^ (word >> _30), _MIX_1)
+    word = wrapping_mul(word ^ (word >> _27), _MIX_2)
     return word ^ (word >> _31)
 
 
 def next_word(rng: Rng) -> Any:
     """64 random bits."""
-    rng[0] = rng[0] + _GOLDEN
+    rng[0] = wrapping_add(rng[0], _GOLDEN)
     return mix(rng[0])
 
 
-def below(rng: Rng, n: Any) -> Any:
-    """A whole number (int64) from 0 to n-1, exactly uniform (Lemire 2019), for 0 < n < 2^32."""
+def below(rng: Rng, n: Any) -> int:
+    """A whole number from 0 to n-1, exactly uniform (Lemire 2019), for 0 < n < 2^32."""
     size = U(n)
     product = (next_word(rng) >> _32) * size
     if (product & _LOW) < size:
         threshold = ((_LOW + U(1)) - size) % size
         while (product & _LOW) < threshold:
             product = (next_word(rng) >> _32) * size
-    return np.int64(product >> _32)  # int() would leave it unsigned in compiled code
+    return int(np.int64(product >> _32))  # signed, as Python's: differences of draws may be negative
 
 
 def uniform(rng: Rng) -> float:

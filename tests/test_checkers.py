@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import UserError
+from base.files import read_json
 from base.seeds import below, generator
 from games import load
-from games.engine import kernels
 
 GAME = load("checkers")
 RULES = GAME.rules
@@ -140,24 +140,14 @@ class Slow:
 # ── perft ──
 
 
-def perft_data():
-    for line in (Path(__file__).parent / "data" / "checkers_perft.txt").read_text().splitlines():
-        if line and not line.startswith("#"):
-            kind, position, counts = (part.strip() for part in line.split("|"))
-            yield kind, position, [int(count) for count in counts.split()]
+PERFT = read_json(Path(__file__).parent / "data" / "perft" / "checkers.json")["cases"]  # test_perft.py plays them all
 
 
-@pytest.mark.parametrize(("kind", "position", "counts"), list(perft_data()))
-def test_perft_matches_the_data(kind, position, counts):
-    found = [GAME.perft(depth, at(position), turns=kind == "turns") for depth in range(1, len(counts) + 1)]
-    assert found == counts
-
-
-@pytest.mark.parametrize(("kind", "position", "counts"), list(perft_data()))
-def test_perft_by_actions_matches_slow_rules(kind, position, counts):
-    if kind == "actions":
-        depth = max(depth for depth, count in enumerate(counts, 1) if count < 10_000)
-        assert Slow(position).perft(depth) == counts[depth - 1]
+@pytest.mark.parametrize("case", [case for case in PERFT if "turns" not in case], ids=lambda case: case["name"])
+def test_perft_by_actions_matches_slow_rules(case):
+    depth = max(depth for depth, count in enumerate(case["perft"], 1) if count < 10_000)
+    start = case.get("position") or GAME.text(GAME.initial())
+    assert Slow(start).perft(depth) == case["perft"][depth - 1]
 
 
 def test_perft_by_actions_matches_openspiel():
@@ -531,29 +521,6 @@ def test_names_parse_back():
         origin, to = (SPOT[int(word) - 1] for word in re.split("[x-]", name))
         assert abs(origin[0] - to[0]) == abs(origin[1] - to[1]) == (2 if "x" in name else 1)
         assert GAME.names.index(name) % 64 == 8 * origin[0] + origin[1]
-
-
-def test_interpreted_and_compiled_games_agree():
-    for game in range(2):
-        results = []
-        for examine in (
-            kernels.examine(RULES),
-            GAME.kernel(kernels.examine),
-            GAME.kernel(kernels.examine, checked=True),
-        ):
-            states = GAME.blanks(RULES.max_plies + 2)
-            states[0] = GAME.initial() if game == 0 else at(SMALL[0])
-            moves = np.zeros(RULES.max_plies + 1, np.int32)
-            digests = np.zeros((RULES.max_plies + 2, len(kernels.EXAMINED)), np.uint64)
-            scratch = (
-                np.zeros(RULES.max_legal, np.int32),
-                np.zeros(RULES.observation, np.float32),
-                np.zeros(17, np.float32),
-            )
-            with np.errstate(over="ignore"):
-                plies = examine(states, moves, digests, generator(5, "game", game), *scratch)
-            results.append((plies, moves.tobytes(), digests.tobytes(), states.tobytes()))
-        assert results[0] == results[1] == results[2]
 
 
 def test_keys_are_equal_exactly_where_positions_are():

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from base.compiler import compiled
 from base.errors import UserError
+from base.files import read_json
 from base.seeds import generator
 from games import Game, load
 from games.engine import kernels
 
-PERFT = Path(__file__).parent / "data" / "dots_and_boxes_perft.txt"
 SIZES = [
     "",
     "players=3",
@@ -129,30 +129,20 @@ def gain(game: Game, state: Any, name: str) -> float:
 # ── counts ──
 
 
-def perft_lines() -> list[tuple[int, int, str, list[int]]]:
-    found = []
-    for line in PERFT.read_text().splitlines():
-        if line and not line.startswith("#"):
-            size, kind, counts = line.split("|")
-            rows, cols = map(int, size.split())
-            found.append((rows, cols, kind.strip(), [int(count) for count in counts.split()]))
-    return found
+PERFT = read_json(Path(__file__).parent / "data" / "perft" / "dots_and_boxes.json")[
+    "cases"
+]  # test_perft.py plays them all
 
 
-@pytest.mark.parametrize(("rows", "cols", "kind", "counts"), perft_lines())
-def test_perft(rows: int, cols: int, kind: str, counts: list[int]) -> None:
-    game = dots_and_boxes(f"rows={rows},cols={cols}")
-    assert [game.perft(depth, turns=kind == "turns") for depth in range(1, len(counts) + 1)] == counts
-
-
-@pytest.mark.parametrize(("rows", "cols", "kind", "counts"), perft_lines())
-def test_perft_file_agrees_with_its_sources(rows: int, cols: int, kind: str, counts: list[int]) -> None:
+@pytest.mark.parametrize("case", PERFT, ids=lambda case: case["name"])
+def test_perft_data_agree_with_their_sources(case: dict[str, Any]) -> None:
+    rows, cols = (int(number) for number in re.findall(r"\d+", case["options"]))
     lines = len(set().union(*box_sides(rows, cols)))
-    for depth, count in enumerate(counts, start=1):
-        if kind == "plies":
-            assert count == factorial(lines) // factorial(lines - depth)
-        else:
+    for depth, count in enumerate(case["perft"], start=1):
+        if case.get("turns"):
             assert count == count_turns(rows, cols, depth)
+        else:
+            assert count == factorial(lines) // factorial(lines - depth)
 
 
 def test_every_game_draws_every_line() -> None:
@@ -405,27 +395,6 @@ def test_features_are_antisymmetric_or_sum_to_zero(options: str) -> None:
 
 
 # ── laws over random play ──
-
-
-@pytest.mark.parametrize("options", ["", "rows=2,cols=2,players=4", "rows=8,cols=8,players=4"])
-def test_compiled_equals_interpreted_and_bounds_checked(options: str) -> None:
-    game = dots_and_boxes(options)
-    rules = game.rules
-
-    def play(examine: Any, seed: int) -> tuple[Any, ...]:
-        states = game.scratch(game.initial(), rules.max_plies + 2)
-        moves = np.zeros(rules.max_plies + 1, np.int32)
-        digests = np.zeros((rules.max_plies + 2, len(kernels.EXAMINED)), np.uint64)
-        scratch = np.zeros(rules.max_legal, np.int32), np.zeros(rules.observation, np.float32), np.zeros(12, np.float32)
-        with np.errstate(over="ignore"):
-            plies = examine(states, moves, digests, generator(seed, "examine"), *scratch)
-        return plies, states.tobytes(), moves.tobytes(), digests.tobytes()
-
-    fast, checked = game.kernel(kernels.examine), game.kernel(kernels.examine, checked=True)
-    for seed in range(20):
-        assert play(fast, seed) == play(checked, seed)
-    if rules.max_plies <= 30:
-        assert play(fast, 0) == play(kernels.examine(rules), 0)
 
 
 @pytest.mark.parametrize("options", SIZES)

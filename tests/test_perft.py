@@ -9,6 +9,7 @@ Published numbers are data, `data/perft/*.json`, found without being named here:
 | of a case   | what                                                                            | left out      |
 |-------------|---------------------------------------------------------------------------------|---------------|
 | `perft`     | how many sequences of 1, 2, 3 … plies there are                                 |               |
+| `options`   | the setting of the game                                                         | the default   |
 | `position`  | from where, in the game's notation                                              | the start     |
 | `turns`     | true: lengths are whole turns, not plies                                        | false         |
 | `ends`      | how many sequences of 1, 2, 3 … leave nothing to move; checked by the slow count  | not checked   |
@@ -32,6 +33,7 @@ from games import Game, Rules, load, variants
 
 DATA = Path(__file__).parent / "data" / "perft"
 SLOW = 2_000
+MODERATE = [name for name in variants() if load(name).rules.max_legal <= 250]  # larger ones take minutes interpreted
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,17 @@ class Case:
     game: str
     name: str
     perft: list[int]
+    options: str = ""
     position: str | None = None
     turns: bool = False
     ends: list[int] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
 
+    def played(self) -> Game:
+        return load(f"{self.game}:{self.options}")
+
     def start(self) -> Any:
-        game = load(self.game)
+        game = self.played()
         return game.initial() if self.position is None else game.parse(self.position)
 
 
@@ -123,14 +129,14 @@ def different(game: Game, layer: dict[bytes, int]) -> int:
 
 @pytest.mark.parametrize("case", published())
 def test_perft_is_as_published(case: Case) -> None:
-    game, start = load(case.game), case.start()
+    game, start = case.played(), case.start()
     depths = range(1, len(case.perft) + 1)
     assert [game.perft(depth, start, case.turns) for depth in depths] == case.perft
 
 
 @pytest.mark.parametrize("case", published())
 def test_slow_count_over_interpreted_rules_agrees(case: Case) -> None:
-    game = load(case.game)
+    game = case.played()
     few = len(list(takewhile(lambda count: count <= SLOW, case.perft)))
     depths = min(len(case.perft), max(few, len(case.ends), len(case.positions)))
     for depth, ply in enumerate(islice(slowly(game, case.start(), case.turns), depths)):
@@ -163,7 +169,7 @@ def depth_of(game: Game, sequences: int) -> int:
     return max(depth for depth in range(5) if depth == 0 or 0 < game.perft(depth) <= sequences)
 
 
-@pytest.mark.parametrize("name", variants())
+@pytest.mark.parametrize("name", MODERATE)
 @pytest.mark.parametrize("turns", [False, True], ids=["plies", "turns"])
 def test_there_is_one_way_to_play_nothing_and_none_to_go_on_from_the_end(name: str, turns: bool) -> None:
     game = load(name)
@@ -175,7 +181,7 @@ def test_there_is_one_way_to_play_nothing_and_none_to_go_on_from_the_end(name: s
         assert game.divide(2, end, turns) == {}
 
 
-@pytest.mark.parametrize("name", variants())
+@pytest.mark.parametrize("name", MODERATE)
 @pytest.mark.parametrize("turns", [False, True], ids=["plies", "turns"])
 def test_divide_sums_to_perft(name: str, turns: bool) -> None:
     game = load(name)
@@ -185,7 +191,7 @@ def test_divide_sums_to_perft(name: str, turns: bool) -> None:
         assert sorted(divided) == sorted(game.names[action] for action in game.legal_actions(game.initial()))
 
 
-@pytest.mark.parametrize("name", variants())
+@pytest.mark.parametrize("name", MODERATE)
 def test_turns_are_plies_where_players_alternate_and_longest_runs_elsewhere(name: str) -> None:
     game = load(name)
     depth = max(1, depth_of(game, SLOW))

@@ -22,7 +22,7 @@ from games.engine import kernels
 from games.engine.game import Game
 
 POSITIONS = 4000  # that the laws look at one by one
-SECONDS = 10.0  # for playing interpreted, which is a thousand times slower
+SECONDS = 4.0  # for playing interpreted, which is a thousand times slower
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,10 @@ class Patient:
 
     def legal(self, state: Any) -> list[int]:
         return self.game.movements(state)
+
+    def mover(self, state: Any) -> int:
+        """Whose move it would be, also where a counter has ended the game."""
+        return int(self.game._to_move(state))
 
     def identity(self, state: Any) -> bytes:
         """The position without its history."""

@@ -9,7 +9,7 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -175,9 +175,10 @@ def utilities_fit(patient: Patient) -> Verdict:
 def questions_change_nothing(patient: Patient) -> Verdict:
     """asking changes nothing: only result and null_result touch the state, and they do the same each time"""
     law = name_of(questions_change_nothing)
-    game, rules = patient.game, patient.rules
+    game, rules, count = patient.game, patient.rules, 0
     with np.errstate(over="ignore"):
         for position in sample(patient, 200):
+            count += 1
             for name, ask in questions_for(patient, position.state).items():
                 asked = position.state.copy()
                 ask(asked)
@@ -192,7 +193,7 @@ def questions_change_nothing(patient: Patient) -> Verdict:
                 if field:
                     seen = f"playing {game.names[action]} twice from one position gives two values of State.{field}"
                     return patient.finding(law, "result", seen, position), ""
-    return None, "200 positions"
+    return None, f"{count} positions"
 
 
 def questions_for(patient: Patient, state: Any) -> dict[str, Callable[[Any], Any]]:
@@ -358,8 +359,9 @@ def features_are_antisymmetric(patient: Patient) -> Verdict:
 def names_parse_back(patient: Patient) -> Verdict:
     """an action's name is one word and leads back to it; a position's text leads back to it"""
     law = name_of(names_parse_back)
-    game = patient.game
+    game, count = patient.game, 0
     for position in sample(patient, 300):
+        count += 1
         for action in [] if game.is_terminal(position.state) else patient.legal(position.state):
             name = game.names[action]
             if not name or len(name.split()) != 1:
@@ -380,7 +382,7 @@ def names_parse_back(patient: Patient) -> Verdict:
             return patient.finding(law, where, f"{type(error).__name__}: {error}", position), ""
         if "\n" in text or not game.render(position.state).strip():
             return patient.finding(law, "text or render", "text of several lines, or an empty drawing", position), ""
-    return None, "300 positions"
+    return None, f"{count} positions"
 
 
 def chances_sum_to_one(patient: Patient) -> Verdict:
@@ -406,9 +408,10 @@ def tactics_are_gains(patient: Patient) -> Verdict:
     rules, gain = patient.rules, patient.rules.gain
     if gain is None:
         return None, "it has none"
-    actions = np.zeros(rules.max_legal, np.int32)
+    actions, count = np.zeros(rules.max_legal, np.int32), 0
     with np.errstate(over="ignore"):
         for position in sample(patient, 300):
+            count += 1
             if patient.game.is_terminal(position.state):
                 continue
             listed = sorted(actions[: rules.tactical_actions(position.state, actions)].tolist())
@@ -417,7 +420,7 @@ def tactics_are_gains(patient: Patient) -> Verdict:
                 words = [" ".join(patient.game.names[action] for action in found) for found in (listed, wanted)]
                 seen = f"listed are [{words[0]}], a gain have [{words[1]}]"
                 return patient.finding(law, "tactical_actions or gain", seen, position), ""
-    return None, "300 positions"
+    return None, f"{count} positions"
 
 
 def random_actions_are_uniform(patient: Patient) -> Verdict:
@@ -475,7 +478,7 @@ def a_null_move_passes(patient: Patient) -> Verdict:
                 return patient.finding(law, "null_result", f"returns False, but State.{field} is another", position), ""
             if done:
                 count += 1
-                if game.is_terminal(after) or game.to_move(after) == mover:
+                if game.movements(after) and patient.mover(after) == mover:
                     return patient.finding(law, "null_result", "the other player is not to move after it", position), ""
                 if game.key(after) == game.key(position.state):
                     return patient.finding(law, "null_result or key", "the key is the same after it", position), ""
@@ -522,10 +525,14 @@ def endgames_are_numbered(patient: Patient) -> Verdict:
     return None, f"{found} positions"
 
 
-def sample(patient: Patient, most: int) -> list[Position]:
-    """At most that many of the positions, spread evenly."""
+def sample(patient: Patient, most: int) -> Iterator[Position]:
+    """At most that many of the positions, spread evenly, and no more than there is time to ask interpreted rules about."""
     step = max(1, len(patient.positions) // most)
-    return patient.positions[::step][:most]
+    start = time.perf_counter()
+    for position in patient.positions[::step][:most]:
+        yield position
+        if time.perf_counter() - start > patient.seconds:
+            return
 
 
 def name_of(law: Law) -> str:
