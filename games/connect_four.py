@@ -212,6 +212,8 @@ def game() -> Rules:
             "threats one above another",
             "to move",
         ],
+        feature_weights=[0.25, 0.2, 0.3, 0.1, 0.05, 1.0, 1.2, 0.7, 1.0, 0.5],
+        weight_unit=0.25,
         names=[str(column + 1) for column in range(COLUMNS)],
         render=render,
         text=text,

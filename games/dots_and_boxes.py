@@ -453,6 +453,8 @@ def game(
             "long chain rule",
             "to move",
         ],
+        feature_weights=[1.0, 0.0, 0.8, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.3, 1.0, 0.0],
+        weight_unit=0.3,
         names=names,
         render=render,
         text=text,

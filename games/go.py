@@ -56,6 +56,8 @@ FEATURES = (
     "to move",
 )
 
+WEIGHTS = [1.0, 0.25, 0.25, -1.5, -0.6, -0.25, 0.5, -1.0, 0.3, 0.0, -0.5, 0.2, 0.0, -0.2, 0.4, 1.0, 2.0]
+
 
 def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
     cells = PASS = OUTSIDE = size * size
@@ -472,6 +474,8 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         random_action=random_action,
         features=features,
         feature_names=FEATURES,
+        feature_weights=WEIGHTS,
+        weight_unit=0.07,
         names=names,
         render=render,
         text=text,

@@ -48,5 +48,5 @@ def game(most: Annotated[int, range(1, 60)] = 7) -> Rules:
     return Rules(
         State, initial, to_move, legal_actions, result, is_terminal, utility,
         players=2, actions=3 * largest, max_plies=8 + most, values=(-1, 1), seats=["mover"], names=names,
-        gain=gain, features=features, feature_names=[f"odd {2**bit}s" for bit in range(6)],
+        gain=gain, features=features, feature_names=[f"odd {2**bit}s" for bit in range(6)], feature_weights=[1] * 6,
     )  # fmt: skip

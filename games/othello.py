@@ -230,6 +230,8 @@ def game(size: Literal[6, 8] = 8) -> Rules:
             "parity",
             "to move",
         ],
+        feature_weights=[10.0, -5.0, -2.0, 1.0, 1.0, 0.4, -0.4, 0.0, -100.0, 1.0, 1.5],
+        weight_unit=0.05,
         names=[column + str(row + 1) for row in range(size) for column in "abcdefgh"[:size]] + ["pass"],
         render=render,
         text=text,

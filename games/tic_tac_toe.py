@@ -131,6 +131,8 @@ def game() -> Rules:
         gain=gain,
         features=features,
         feature_names=["lone marks", "open twos", "centre", "corners", "edges", "forks", "to move"],
+        feature_weights=[0.3, 1.5, 0.3, 0.1, 0.1, 0.3, 1.0],
+        weight_unit=0.5,
         names=NAMES,
         render=render,
         text=text,

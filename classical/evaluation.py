@@ -1,0 +1,221 @@
+"""Linear EVAL: what a position is worth to a player, guessed from the game's named features.
+
+    EVAL(s, p) = 0.999 · tanh(unit · w·f(s, p))                       strictly between loss and win
+
+    weights = default_eval(game)                                      # the game's own, set by hand
+    weights = Eval.load("strong.eval.json", game)                     # small, to be read and edited; refused where it does not fit
+    print(weights)
+    weights.value(game, state, player)                                # the utility that `player` may expect, in (-1, 1)
+
+Features of two players are antisymmetric, and so EVAL is: EVAL(s, 0) = -EVAL(s, 1), to the last bit. Inside compiled searches it is
+`evaluator(rules)`, with weights as an argument: one compiled search serves all weights. The idea of a weighted sum of features is
+Shannon's, "Programming a Computer for Playing Chess" (1950).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from base.errors import UserError, nearest
+from base.files import StrPath, read_json, write_json
+from games import Game, Rules
+
+INSIDE = 0.999  # of the way to a win: the largest size of EVAL
+LARGEST = 1e6  # of unit · weight: float32 sums of features stay finite
+MOST_GAMES = 10**15  # beyond, a number of games is a slip of the keyboard
+
+Weights = np.ndarray[Any, np.dtype[np.float32]]  # shape [features]: weights times unit, as kernels take them
+
+
+def evaluator(rules: Rules) -> Callable[[Any, Any, Any, Any], float]:
+    """evaluate(state, player, weights, values) -> EVAL in the eyes of `player`.
+
+    For kernels: `weights` as of `Eval.array`, `values` float32 scratch [max(1, features)]. Not to be asked of a finished game.
+    """
+    if rules.features is None:
+
+        def nothing(state: Any, player: Any, weights: Any, values: Any) -> float:
+            return 0.0
+
+        return nothing
+    features = rules.features
+
+    def evaluate(state: Any, player: Any, weights: Any, values: Any) -> float:
+        values[:] = 0
+        features(state, player, values)
+        total = 0.0
+        for i in range(len(weights)):
+            total += np.float64(weights[i]) * np.float64(values[i])  # exact, so that signs change exactly
+        return INSIDE * math.tanh(total)
+
+    return evaluate
+
+
+def _evaluator(rules: Rules) -> Callable[[Any, Any, Any, Any], float]:
+    """The same as an entry of its own, for Python."""
+    return evaluator(rules)
+
+
+def scratch(rules: Rules) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Room for the features that `evaluate` writes."""
+    return np.zeros(max(1, len(rules.feature_names)), np.float32)
+
+
+@dataclass(frozen=True)
+class Eval:
+    """Weights of a game's features, and where they come from."""
+
+    game: str
+    """The game's resolved name: `othello:size=8`."""
+    version: int
+    """The game's version."""
+    weights: Mapping[str, float]
+    """By the feature's name, in the game's own unit."""
+    unit: float = 1.0
+    """What one such unit is worth: EVAL = tanh(unit · w·f)."""
+    note: str = ""
+    """Where the weights come from, in words."""
+    errors: Mapping[str, float] | None = None
+    """Standard errors of the weights, where they were fitted."""
+    games: int | None = None
+    """How many games they were fitted on."""
+
+    def __post_init__(self) -> None:
+        if not _is_text(self.game) or not self.game or not self.game.isprintable():
+            raise UserError(f"game: expected a game's name, got {_shown(self.game)}")
+        if not _is_whole(self.version):
+            raise UserError(f"version: expected a whole number, got {_shown(self.version)}")
+        if not _is_number(self.unit) or not 0 < self.unit <= LARGEST:
+            raise UserError(f"unit: expected a number above 0, up to {LARGEST:g}, got {_shown(self.unit)}")
+        if not _is_text(self.note):
+            raise UserError(f"note: expected text, got {_shown(self.note)}")
+        if self.games is not None and not (_is_whole(self.games) and 0 <= self.games <= MOST_GAMES):
+            raise UserError(f"games: expected how many games, got {_shown(self.games)}")
+        self._check_numbers("weights", self.weights, least=-math.inf)
+        for name, weight in self.weights.items():
+            if abs(weight) * self.unit > LARGEST:
+                raise UserError(
+                    f"weights: expected at most {LARGEST:g} in size times the unit, got {weight:g} for {name!r}"
+                )
+        if self.errors is not None:
+            self._check_numbers("standard_errors", self.errors, least=0)
+            self._check_names("standard_errors", self.errors, self.weights)
+
+    @staticmethod
+    def _check_numbers(what: str, numbers: Any, least: float) -> None:
+        if not isinstance(numbers, Mapping) or not all(isinstance(name, str) for name in numbers):
+            raise UserError(f"{what}: expected a number for each feature, by name, got {_shown(numbers)}")
+        for name, number in numbers.items():
+            if not _is_number(number) or number < least:
+                kind = "a finite number" if least < 0 else f"a number not below {least:g}"
+                raise UserError(f"{what}: expected {kind} for {name!r}, got {_shown(number)}")
+
+    @staticmethod
+    def _check_names(what: str, given: Mapping[str, float], expected: Mapping[str, float] | tuple[str, ...]) -> None:
+        unknown = [name for name in given if name not in expected]
+        missing = [name for name in expected if name not in given]
+        if unknown:
+            near = nearest(unknown[0], missing or expected) if expected else "; the game has none"
+            raise UserError(f"{what}: unknown feature {unknown[0]!r}{near}")
+        if missing:
+            raise UserError(f"{what}: expected a number for each feature, got none for {missing[0]!r}")
+
+    # ── use ──
+
+    def check(self, game: Game) -> None:
+        """Refuse, in one sentence, a game that these weights were not made for."""
+        if (self.game, self.version) != (game.name, game.version):
+            raise UserError(
+                f"expected weights for {game.name} (version {game.version}), got some for {self.game} (version {self.version})"
+            )
+        self._check_names("weights", self.weights, tuple(game.rules.feature_names))
+
+    def array(self, game: Game) -> Weights:
+        """Weights times unit in the order of the game's features, for kernels."""
+        self.check(game)
+        return np.array([self.weights[name] * self.unit for name in game.rules.feature_names], np.float32)
+
+    def value(self, game: Game, state: Any, player: int) -> float:
+        """EVAL of an unfinished position: the utility that `player` may expect."""
+        if not 0 <= player < game.players:
+            raise UserError(f"player: expected 0 to {game.players - 1}, got {player}")
+        return float(game.kernel(_evaluator)(state, player, self.array(game), scratch(game.rules)))
+
+    def __str__(self) -> str:
+        width = max(map(len, self.weights), default=0)
+        lines = [f"{self.game}, version {self.version}: EVAL = tanh({self.unit:g} · w·f)"]
+        for name, weight in self.weights.items():
+            error = f" ± {self.errors[name]:.3f}" if self.errors is not None else ""
+            lines.append(f"  {name:<{width}}  {weight:>9.3f}{error}")
+        origin = [self.note] if self.note else []
+        if self.games is not None:
+            origin.append(f"fitted on {self.games:,} games")
+        return "\n".join([*lines, *origin])
+
+    # ── files ──
+
+    def save(self, path: StrPath) -> None:
+        """Write `*.eval.json`, durably."""
+        data: dict[str, Any] = {"game": self.game, "version": self.version, "unit": self.unit, "note": self.note}
+        if self.games is not None:
+            data["games"] = self.games
+        data["weights"] = dict(self.weights)
+        if self.errors is not None:
+            data["standard_errors"] = dict(self.errors)
+        write_json(path, data)
+
+    @classmethod
+    def load(cls, path: StrPath, game: Game | None = None) -> Eval:
+        """What `save` wrote, or a person; with `game` given, it must be for that one."""
+        data = read_json(path)
+        try:
+            if not isinstance(data, dict):
+                raise UserError(f"expected an object with {', '.join(_KEYS)}, got {_shown(data)}")
+            unknown = [key for key in data if key not in _KEYS]
+            if unknown:
+                raise UserError(f"unknown key {unknown[0]!r}: expected {', '.join(_KEYS)}{nearest(unknown[0], _KEYS)}")
+            missing = [key for key in ("game", "version", "weights") if key not in data]
+            if missing:
+                raise UserError(f"expected a '{missing[0]}', got {_shown(list(data))}")
+            found = cls(**{_KEYS[key]: value for key, value in data.items()})
+            if game is not None:
+                found.check(game)
+        except UserError as error:
+            raise UserError(f"{path}: {error}") from None
+        return found
+
+
+_KEYS = {key: key for key in ("game", "version", "unit", "note", "games", "weights")} | {"standard_errors": "errors"}
+
+
+def default_eval(game: Game) -> Eval:
+    """The weights that the game's file sets; all zero where it sets none."""
+    names, weights = game.rules.feature_names, game.rules.feature_weights
+    by_name = {name: float(weight) for name, weight in zip(names, weights or [0.0] * len(names), strict=True)}
+    note = "set by hand in the game's file" if weights else "nobody has set these"
+    return Eval(game.name, game.version, by_name, float(game.rules.weight_unit), note)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) < 60 else text[:57] + "…"
