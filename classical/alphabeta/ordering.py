@@ -57,7 +57,7 @@ def ranker(rules: Rules) -> Callable[..., None]:
             if by_gain:
                 taken = gain(state, action)
                 if taken > 0:
-                    here.ranks[i] = TACTICAL + min(np.int64(taken * 1024), MOST_GAIN)
+                    here.ranks[i] = TACTICAL + min(int(taken * 1024), MOST_GAIN)
                     continue
             if ws.killers:
                 if action == here.killers[0]:

@@ -53,7 +53,7 @@ class AlphaBeta:
         self,
         game: Game,
         settings: AlphaBetaSettings,
-        eval: Eval | None = None,  # noqa: A002: what the users call it
+        eval: Eval | None = None,  # noqa: A002 - what it is called in a player's text
         log: bool = False,
     ) -> None:
         rules = game.rules

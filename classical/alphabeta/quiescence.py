@@ -59,11 +59,11 @@ def quiescer(rules: Rules) -> Callable[..., Any]:
             ws.states[ply + 1] = state
             child = ws.states[ply + 1]
             result(child, here.actions[i])
-            ws.nodes += 1
-            ws.quiet_nodes += 1
-            if ws.nodes > ws.grace and (ws.stop != 0 or ws.nodes > ws.node_limit):
+            if ws.nodes >= ws.grace and (ws.stop != 0 or ws.nodes >= ws.node_limit):
                 ws.aborted = 1
                 return np.int64(0)
+            ws.nodes += 1
+            ws.quiet_nodes += 1
             if is_terminal(child):
                 ws.ends += 1
                 value = score_of(utility(child, mover), ply + 1)

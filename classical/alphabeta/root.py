@@ -81,16 +81,17 @@ def root(rules: Rules) -> Callable[..., Any]:
     search, end_of = searcher(rules), ender(rules)
     prepare, lengthen = preparer(rules), lengthener(rules)
 
-    def root(workspaces: Any, table: Any, depth: int, alpha: int, beta: int) -> Any:
+    def root(workspaces: Any, table: Any, depth: int, lowest: int, highest: int) -> Any:
         ws = workspaces[0]
         state = ws.states[0]
         mover = to_move(state)
         zero, none = np.int64(0), np.int64(NONE)
         if ws.root_count == 0:
             prepare(ws, table)
-        floor, ceiling = np.int64(alpha), np.int64(beta)
-        alpha, beta = np.int64(alpha), np.int64(beta)
-        best, best_index = np.int64(-INFINITY), -1
+        floor, ceiling = np.int64(lowest), np.int64(highest)
+        alpha, beta = floor, ceiling
+        best = np.int64(-INFINITY)
+        best_index = -1
         flags = 0
         ws.plies[0].line_length = 0
         ws.roots_done = 0
@@ -135,7 +136,8 @@ def root(rules: Rules) -> Callable[..., Any]:
             entry.nodes = ws.nodes - before
             ws.roots_done = i + 1
             if value > best:
-                best, best_index = value, i
+                best = value
+                best_index = i
                 if value > alpha:
                     alpha = value
                     extend_line(ws, zero, action)
@@ -144,8 +146,8 @@ def root(rules: Rules) -> Callable[..., Any]:
                         break
         if best_index > 0:  # the best to the front, the others keep their order; one entry behind them is spare
             ws.roots[n] = ws.roots[best_index]
-            for i in range(best_index, 0, -1):
-                ws.roots[i] = ws.roots[i - 1]
+            for to in range(best_index, 0, -1):
+                ws.roots[to] = ws.roots[to - 1]
             ws.roots[0] = ws.roots[n]
         if ws.use_tt and ws.aborted == 0 and floor < best < ceiling:
             store(

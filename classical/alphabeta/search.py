@@ -2,9 +2,9 @@
 
     score = search(ws, table, ply, depth, alpha, beta, goes_on, may_pass, excluded)
 
-is what the position in `ws.states[ply]` is worth to whoever moves there, by `depth` more actions: exact if alpha < score < beta, at most
-that if score <= alpha, at least that if score >= beta (fail-soft: Fishburn 1983). Whoever moves twice in a row keeps sign and window;
-`goes_on` says that the mover moved before, and then there is no cut-off even at depth 0.
+is what the position in `ws.states[ply]` is worth to whoever moves there, by `depth` more actions: exact if alpha < score < beta,
+at most that if score <= alpha, at least that if score >= beta (fail-soft: Fishburn 1983). Whoever moves twice in a row keeps sign
+and window; `goes_on` says that the mover moved before, and then there is no cut-off even at depth 0.
 
 Alpha-beta: Knuth and Moore, "An Analysis of Alpha-Beta Pruning" (1975). The organs' sources stand beside their switches in
 `settings.py`.
@@ -76,10 +76,10 @@ def searcher(rules: Rules) -> Callable[..., Any]:
         excluded: Any,
     ) -> Any:
         # 1. Count, and stop when told to
-        ws.nodes += 1
-        if ws.nodes > ws.grace and (ws.stop != 0 or ws.nodes > ws.node_limit):
+        if ws.nodes >= ws.grace and (ws.stop != 0 or ws.nodes >= ws.node_limit):
             ws.aborted = 1
             return np.int64(0)
+        ws.nodes += 1
         here, state = ws.plies[ply], ws.states[ply]
         here.line_length = 0
 
@@ -232,13 +232,15 @@ def searcher(rules: Rules) -> Callable[..., Any]:
                 same = to_move(child) == mover
                 left = max(depth - 1, np.int64(0))
                 less = np.int64(0)
+                is_late = has_gain and depth >= LATE_DEPTH and tried >= LATE_INDEX
                 if action == singular:
                     ws.extensions += 1
                     left = depth
-                elif ws.lmr and has_gain and is_quiet and tried >= LATE_INDEX and depth >= LATE_DEPTH and goes_on == 0:
-                    if here.ranks[i] < KILLER - 1:
-                        ws.reductions += 1
-                        less = min(late_reduction(depth, tried), left)
+                elif (
+                    ws.lmr and is_late and goes_on == 0 and here.ranks[i] < KILLER - 1
+                ):  # neither tactical nor a killer
+                    ws.reductions += 1
+                    less = min(late_reduction(depth, tried), left)
 
                 # 7c. A window of width one for all but the first; again with more where that is surpassed
                 top = alpha + 1 if (ws.pvs and tried > 0) or less > 0 else beta

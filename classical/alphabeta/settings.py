@@ -55,7 +55,7 @@ class AlphaBetaSettings:
     null: bool = False
     """Whoever stands well enough to pass and still be above the window is taken to be above it (Beal 1989); where the game allows."""
     lmr: bool = False
-    """Late quiet actions are searched less deep at first; those that surprise again in full. Where the game tells quiet from tactical."""
+    """Late quiet actions are searched less deep at first, those that surprise again in full; where the game tells quiet ones apart."""
     futility: bool = False
     """Near the horizon, what EVAL puts far outside the window stays there (Heinz 1998)."""
     beam: int = 0

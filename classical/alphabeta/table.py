@@ -132,7 +132,7 @@ def bound_at(table: Any, slot: Any) -> Any:
 
 def is_whole(table: Any, slot: Any) -> bool:
     """No EVAL in it."""
-    return (table[slot].tag & 4) != 0
+    return bool(table[slot].tag & 4)
 
 
 def score_at(table: Any, slot: Any, ply: Any) -> Any:

@@ -1,19 +1,20 @@
 """Everything a search writes, in one record: settings, counters, one entry per ply. Compiled code gets it as a single pointer.
 
-| field                    | what                                                                                                      |
-|--------------------------|-----------------------------------------------------------------------------------------------------------|
-| `nodes` … `extensions`   | counters, see COUNTERS                                                                                     |
-| `node_limit`, `grace`    | the search stops beyond so many nodes, and at `stop`; but not before `grace` of them                       |
-| `stop`, `aborted`        | set from outside to stop; set inside once it has                                                           |
-| `use_tt` … `multipv_all` | the settings, as numbers                                                                                   |
-| `flags`                  | of the subtree searched last: HORIZON, its value rests on EVAL; PATH, on a draw that another path has not   |
-| `weights`, `values`      | of EVAL, and room for the features                                                                         |
-| `cutoffs_by`             | [player, action] how often and how high up an action cut off: the history table                            |
-| `roots`                  | the root's actions, best first                                                                             |
-| `plies`                  | per ply: actions with their ranks, killers, the principal variation from there                             |
-| `states`                 | per ply: the position                                                                                      |
-| `probcut`                | [depth, which]: how a shallow search foretells one of that depth                                           |
-| `log`                    | the searched tree, where asked for, edge by edge in the order of visits; see LOG                           |
+| field                    | what                                                                                   |
+|--------------------------|----------------------------------------------------------------------------------------|
+| `nodes` … `extensions`   | counters, see COUNTERS                                                                  |
+| `node_limit`, `grace`    | the search stops beyond so many nodes, and at `stop`; but not before `grace` of them    |
+| `use_tt` … `logging`     | the settings as numbers, see SWITCHES                                                   |
+| `stop`, `aborted`        | set from outside to stop; set inside once it has                                        |
+| `flags`                  | of the subtree searched last: HORIZON, its value rests on EVAL; PATH, on a draw that    |
+|                          | other paths do not have                                                                 |
+| `weights`, `values`      | of EVAL, and room for the features                                                      |
+| `probcut`                | [depth, which]: how a shallow search foretells one of that depth                        |
+| `cutoffs_by`             | [player, action] how often and how high up an action cut off: the history table         |
+| `roots`                  | the root's actions, best first                                                          |
+| `plies`                  | per ply: actions with their ranks, killers, the principal variation from there          |
+| `states`                 | per ply: the position                                                                   |
+| `log`                    | the searched tree, where asked for, edge by edge in the order of visits; see LOG        |
 """
 
 from __future__ import annotations
