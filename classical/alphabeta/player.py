@@ -1,0 +1,257 @@
+"""Alpha-beta as a player: limits, iterative deepening, aspiration windows, and what was found, for people.
+
+    player = AlphaBeta(load("othello"), AlphaBetaSettings(depth=8))
+    choice = player.choose(state)               # choice.action, .value, .pv, .actions, .counters
+    player.log()                                # with log=True: the tree searched last, edge by edge
+
+The compiled search runs in a thread of its own without the GIL, while the caller's thread waits for it with an eye on the clock: so
+Ctrl-C works, and time is kept without a clock in compiled code. The table stays from move to move; `new_game()` empties it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from base.errors import UserError
+from classical.alphabeta.probcut import foresight
+from classical.alphabeta.root import root
+from classical.alphabeta.settings import MAX_DEPTH, AlphaBetaSettings
+from classical.alphabeta.table import AGES, new_table, no_table
+from classical.alphabeta.workspace import (
+    COUNTERS,
+    EXACT,
+    HORIZON,
+    INFINITY,
+    LOGGED,
+    LOWER,
+    NONE,
+    PAIRS,
+    PROBCUT_DEPTHS,
+    UPPER,
+    workspace,
+)
+from classical.evaluation import Eval, default_eval
+from classical.scores import UNIT, WIN, utility_of
+from games import CHANCE, Game
+from games.choice import Bound, Candidate, Choice
+
+GRACE = 10_000  # nodes that the first iteration may visit whatever the limits: a few milliseconds for a sensible move
+WINDOW = 20_000  # half of the first aspiration window
+WIDER = 4
+NO_LIMIT = 1 << 62
+KINDS: dict[int, Bound] = {EXACT: "exact", UPPER: "upper", LOWER: "lower"}
+
+
+class AlphaBeta:
+    """One player of one game. Not for several threads at once: each takes a player of its own."""
+
+    def __init__(
+        self,
+        game: Game,
+        settings: AlphaBetaSettings,
+        eval: Eval | None = None,  # noqa: A002 - what it is called in a player's text
+        log: bool = False,
+    ) -> None:
+        rules = game.rules
+        if game.players != 2 or not rules.zero_sum or rules.chance is not None:
+            kind = f"{game.players} players" if game.players != 2 else "general sum" if not rules.zero_sum else "chance"
+            raise UserError(f"alphabeta: expected two players, zero sum and no chance, got {game.name} ({kind})")
+        self.game, self.settings = game, settings
+        self.weights = (eval or default_eval(game)).array(game)
+        self.table = new_table(settings.tt_mb) if settings.tt else no_table()
+        self._age = 0
+        self._workspace = np.zeros(1, workspace(rules))
+        self._set_up(settings.resolved(), log)
+
+    def _set_up(self, settings: AlphaBetaSettings, log: bool) -> None:
+        rules, ws = self.game.rules, self._workspace[0]
+        beam = settings.beam
+        numbers = {
+            "use_tt": settings.tt,
+            "pvs": settings.pvs,
+            "ordering": settings.ordering,
+            "killers": settings.killers,
+            "history": settings.history,
+            "presort": settings.presort,
+            "quiescence": settings.quiescence and rules.gain is not None,
+            "singular": settings.singular,
+            "null_move": settings.null,
+            "lmr": settings.lmr,
+            "futility": settings.futility,
+            "beam": beam,
+            "use_probcut": settings.probcut,
+            "exact": settings.exact,
+            "multipv_all": settings.multipv == "all",
+            "guessing": settings.futility or settings.probcut or (settings.null and rules.null_result is not None),
+            "logging": LOGGED if log else 0,
+        }
+        for name, number in numbers.items():
+            ws[name] = int(number)
+        ranked = ("tt", "ordering", "killers", "history", "presort", "lmr", "futility", "beam")
+        ws["ordered"] = int(any(getattr(settings, name) for name in ranked))
+        ws["weights"][: len(self.weights)] = self.weights
+        if settings.probcut:
+            errors, pairs = foresight(self.game)
+            ws["probcut_errors"] = errors
+            for depth, which, pair in pairs:
+                if depth < PROBCUT_DEPTHS and which < PAIRS:
+                    ws["probcut"][depth, which] = pair
+
+    def new_game(self) -> None:
+        """Forget what was found in the last one."""
+        self.table[:] = np.zeros(1, self.table.dtype)
+        self._age = 0
+
+    def choose(self, state: Any) -> Choice:
+        """The best action found within the limits; always a legal one."""
+        mover = self.game.to_move(state)
+        if mover is None or mover == CHANCE:
+            raise UserError(
+                f"alphabeta: expected a position of {self.game.name} with a move to choose, got a finished game"
+            )
+        start = time.perf_counter()
+        search = Search(self, state)
+        search.run(start)
+        return search.choice(time.perf_counter() - start)
+
+    def log(self) -> np.ndarray[Any, Any]:
+        """The tree searched last, where asked for: one entry per edge (`workspace.LOG`), a parent before its children."""
+        ws = self._workspace[0]
+        found: np.ndarray[Any, Any] = ws["log"][: int(ws["log_used"])].copy()
+        return found
+
+
+class Search:
+    """One call of `choose`."""
+
+    def __init__(self, player: AlphaBeta, state: Any) -> None:
+        self.player, self.settings, self.game = player, player.settings, player.game
+        self.workspaces, self.table = player._workspace, player.table
+        ws = self.ws = self.workspaces[0]
+        for name in COUNTERS:
+            ws[name] = 0
+        player._age = (player._age + 1) % AGES
+        ws["age"] = player._age
+        ws["stop"] = ws["aborted"] = ws["flags"] = ws["log_used"] = 0
+        ws["node_limit"] = self.settings.nodes or NO_LIMIT
+        ws["states"][0] = state
+        ws["root_count"] = 0
+        self.root = self.game.kernel(root)
+        self.depth, self.score, self.flags = 0, 0, HORIZON
+        self.line: list[int] = []
+        self.roots: list[tuple[int, int, int]] = []  # action, value, kind
+        self.error: BaseException | None = None
+
+    def run(self, start: float) -> None:
+        """Search beside the calling thread, which keeps the time."""
+        done = threading.Event()
+
+        def work() -> None:
+            try:
+                self.deepen()
+            except BaseException as error:
+                self.error = error
+            finally:
+                done.set()
+
+        worker = threading.Thread(target=work, name="alphabeta", daemon=True)
+        worker.start()
+        try:
+            if self.settings.ms is not None:
+                done.wait(max(0.0, start + self.settings.ms / 1000 - time.perf_counter()))
+                self.ws["stop"] = 1
+            done.wait()
+        finally:  # Ctrl-C: the workspace must not be written by two
+            self.ws["stop"] = 1
+            worker.join()
+        if self.error is not None:
+            raise self.error
+
+    def deepen(self) -> None:
+        """Iterative deepening."""
+        ws, settings = self.ws, self.settings
+        last = min(settings.depth or MAX_DEPTH, MAX_DEPTH)
+        for depth in range(1 if settings.iterative else last, last + 1):
+            ws["grace"] = GRACE if self.depth == 0 else 0
+            ws["deepest"] = 2 * depth
+            score = self._iteration(depth)
+            if self.depth == 0:  # even cut short, the first iteration has listed the actions
+                self._take_roots()
+            if score is None:
+                return
+            self.depth, self.score, self.flags = depth, score, int(ws["flags"])
+            self._take_roots()
+            self._take_line()
+            if self._is_settled(depth):
+                return
+
+    def _iteration(self, depth: int) -> int | None:
+        """The root's score, through aspiration windows that widen where they fail; None where the search was stopped."""
+        ws = self.ws
+        low, high = -INFINITY, INFINITY
+        if self.settings.aspiration and self.depth > 0 and self.settings.multipv == "best" and abs(self.score) < UNIT:
+            low, high = self.score - WINDOW, self.score + WINDOW
+        half = WINDOW
+        while True:
+            ws["log_used"] = 0
+            score = int(self.root(self.workspaces, self.table, depth, low, high))
+            if ws["aborted"]:
+                if int(ws["roots_done"]) > 0 and score > low:  # the best so far was tried first: what beats it counts
+                    self.score = score
+                    self._take_roots()
+                    self._take_line()
+                return None
+            if low < score < high:
+                return score
+            ws["aspiration_researches"] += 1
+            half *= WIDER
+            if score <= low:
+                low = score - half if score - half > -UNIT else -INFINITY
+            else:
+                high = score + half if score + half < UNIT else INFINITY
+
+    def _is_settled(self, depth: int) -> bool:
+        """Nothing deeper can change the value: it rests on no EVAL, or on an end that lies within the depth."""
+        if self.settings.multipv == "best" and abs(self.score) > UNIT:
+            return WIN - abs(self.score) <= depth
+        return self.flags & HORIZON == 0
+
+    def _take_roots(self) -> None:
+        entries = self.ws["roots"][: int(self.ws["root_count"])]
+        self.roots = [(int(one["action"]), int(one["value"]), int(one["kind"])) for one in entries]
+
+    def _take_line(self) -> None:
+        here = self.ws["plies"][0]
+        self.line = here["line"][: int(here["line_length"])].tolist()
+
+    def choice(self, seconds: float) -> Choice:
+        action = self.roots[0][0]
+        value = utility_of(self.score)
+        others = [
+            Candidate(action, utility_of(score), KINDS[kind]) if kind != NONE else Candidate(action)
+            for action, score, kind in self.roots
+        ]
+        others[1:] = sorted(others[1:], key=lambda one: -2.0 if one.value is None else -one.value)
+        counters = {name: int(self.ws[name]) for name in COUNTERS}
+        return Choice(
+            action=action,
+            value=value,
+            proven=self._is_proven(),
+            pv=tuple(self.line) or (action,),
+            depth=self.depth,
+            nodes=counters.pop("nodes"),
+            seconds=seconds,
+            actions=tuple(others),
+            counters=counters,
+        )
+
+    def _is_proven(self) -> bool:
+        """No organ makes up a win; but where values depend on the path, one from the table may have come by another."""
+        if self.depth == 0:
+            return False
+        by_other_paths = bool(self.game.rules.history) and self.settings.tt and not self.settings.exact
+        return self.flags & HORIZON == 0 or (abs(self.score) > UNIT and not by_other_paths)
