@@ -82,6 +82,16 @@ def _highest_bit(word):  # type: ignore[no-untyped-def]
     return lambda word: 63 - _ctlz(U(word))
 
 
+@overload(wrapping_add)
+def _wrapping_add(a, b):  # type: ignore[no-untyped-def]
+    return lambda a, b: U(a) + U(b)
+
+
+@overload(wrapping_mul)
+def _wrapping_mul(a, b):  # type: ignore[no-untyped-def]
+    return lambda a, b: U(a) * U(b)
+
+
 # ── memory ──
 
 

@@ -27,7 +27,7 @@ from games import Game, load
 STORED = Path(__file__).parent.parent / "tests" / "data" / "signature.json"
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "plain": {"depth": 4} | {name: False for name in ("iterative", "pvs", "aspiration", "tt", "ordering")}
+    "plain": {"depth": 4} | dict.fromkeys(("iterative", "pvs", "aspiration", "tt", "ordering"), False)
     | {"killers": False, "history": False, "quiescence": False},
     "exact": {"depth": 5, "exact": True},
     "usual": {"depth": 6},

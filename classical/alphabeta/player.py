@@ -53,7 +53,7 @@ class AlphaBeta:
         self,
         game: Game,
         settings: AlphaBetaSettings,
-        eval: Eval | None = None,  # noqa: A002 - what it is called in a player's text
+        eval: Eval | None = None,
         log: bool = False,
     ) -> None:
         rules = game.rules
@@ -100,6 +100,10 @@ class AlphaBeta:
             for depth, which, pair in pairs:
                 if depth < PROBCUT_DEPTHS and which < PAIRS:
                     ws["probcut"][depth, which] = pair
+
+    def keep_log(self, on: bool) -> None:
+        """Whether the next searches are to be written down for `log()`."""
+        self._workspace[0]["logging"] = LOGGED if on else 0
 
     def new_game(self) -> None:
         """Forget what was found in the last one."""

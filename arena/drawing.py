@@ -1,0 +1,172 @@
+"""The searched tree of a small search as an SVG, the way textbooks draw it: triangles up for player 0 (MAX), down for player 1 (MIN),
+squares at the leaves, values inside in the eyes of player 0, branches that were cut off dashed with a bar across.
+
+Under a triangle stands its window when the search came there, [α, β] in the eyes of player 0 too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from classical.alphabeta import AlphaBeta
+from classical.alphabeta.workspace import END, EXACT, INFINITY, INNER, LOWER, PRUNED
+from classical.scores import utility_of
+
+from arena.players import Player
+from base.errors import UserError
+from base.files import StrPath, write_text
+from games import Game
+from games.choice import Choice
+
+MOST = 400  # edges that can still be looked at
+STEP, LEVEL, MARGIN, SIZE = 46, 92, 40, 15
+INK, CUT, BEST = "#222", "#b33", "#186"
+
+
+@dataclass
+class Node:
+    """One node of the drawing; the edge that leads to it is named after an action."""
+
+    action: str
+    mover: int
+    value: str
+    window: str
+    kind: str
+    """`inner`, `leaf`, `end` or `cut`."""
+    children: list[Node] = field(default_factory=list)
+    x: float = 0.0
+    is_best: bool = False
+
+
+def tree_of(player: Player, state: Any) -> tuple[Choice, Any]:
+    """A choice and the tree that was searched for it, edge by edge."""
+    if not isinstance(player.thinker, AlphaBeta):
+        raise UserError(f"tree: expected a player of kind alphabeta, whose search can be drawn, got {player.text}")
+    player.thinker.keep_log(True)
+    choice = player.thinker.choose(state)
+    return choice, player.thinker.log()
+
+
+def write_tree(path: StrPath, game: Game, state: Any, edges: Any) -> None:
+    """Draw the tree into a file."""
+    if len(edges) > MOST:
+        raise UserError(
+            f"tree: expected a search of at most {MOST} edges, got {len(edges)} or more; try a smaller depth"
+        )
+    root = built(game, state, edges)
+    write_text(path, drawn(root))
+
+
+def built(game: Game, state: Any, edges: Any) -> Node:
+    """The log as a tree. Where an edge was searched twice (a wider window), the last time counts."""
+    mover = game.to_move(state)
+    assert mover is not None
+    root = Node("", mover, "", "", "inner")
+    nodes: list[Node] = []
+    for edge in edges:
+        parent = nodes[edge["parent"]] if edge["parent"] >= 0 else root
+        name = game.names[edge["action"]]
+        sign = 1 if edge["mover"] == 0 else -1
+        kind = "cut" if edge["kind"] == PRUNED else {INNER: "inner", END: "end"}.get(int(edge["leads"]), "leaf")
+        node = Node(name, 1 - int(edge["mover"]), _value(edge, sign), _window(edge, sign), kind)
+        parent.mover = int(edge["mover"])
+        parent.children = [child for child in parent.children if child.action != name] + [node]
+        nodes.append(node)
+    _mark_best(root)
+    return root
+
+
+def _value(edge: Any, sign: int) -> str:
+    if edge["kind"] == PRUNED:
+        return ""
+    bound = "" if edge["kind"] == EXACT else "≥" if (edge["kind"] == LOWER) == (sign > 0) else "≤"
+    return bound + _number(sign * int(edge["value"]))
+
+
+def _window(edge: Any, sign: int) -> str:
+    low, high = sorted((sign * int(edge["alpha"]), sign * int(edge["beta"])))
+    return f"[{_number(low)}, {_number(high)}]"
+
+
+def _number(score: int) -> str:
+    if abs(score) >= INFINITY:
+        return "∞" if score > 0 else "-∞"
+    return f"{utility_of(score):.3f}".rstrip("0").rstrip(".").replace("-0.", "-.").replace("0.", ".", 1) or "0"
+
+
+def _mark_best(root: Node) -> None:
+    """What the root is worth, and the branch that says so."""
+    exact = [child for child in root.children if child.value and child.value[0] not in "≤≥"]
+    if exact:
+        sign = 1 if root.mover == 0 else -1
+        best = max(exact, key=lambda child: sign * float(child.value.replace("∞", "inf")))
+        best.is_best, root.value = True, best.value
+
+
+def drawn(root: Node) -> str:
+    """The SVG's text."""
+    columns, depth = _place(root, 0)
+    width, height = max(columns, 4) * STEP + 2 * MARGIN, depth * LEVEL + 2 * MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"',
+        'font-family="sans-serif" font-size="11" text-anchor="middle">',
+        '<rect width="100%" height="100%" fill="white"/>',
+    ]
+    _draw(root, 0, parts)
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _place(node: Node, column: int, level: int = 0) -> tuple[int, int]:
+    """Leaves side by side, parents above the middle of their children; the next free column, and the deepest level."""
+    if not node.children:
+        node.x = MARGIN + (column + 0.5) * STEP
+        return column + 1, level
+    deepest = level
+    for child in node.children:
+        column, below = _place(child, column, level + 1)
+        deepest = max(deepest, below)
+    node.x = (node.children[0].x + node.children[-1].x) / 2
+    return column, deepest
+
+
+def _draw(node: Node, level: int, parts: list[str]) -> None:
+    y = MARGIN + level * LEVEL
+    for i, child in enumerate(node.children):
+        below = y + LEVEL
+        is_cut = child.kind == "cut"
+        colour, width = (CUT, 1.0) if is_cut else (BEST, 2.5) if child.is_best else (INK, 1.0)
+        dash = ' stroke-dasharray="4 3"' if is_cut else ""
+        top, bottom = y + SIZE, below - SIZE
+        parts.append(
+            f'<line x1="{node.x:.1f}" y1="{top}" x2="{child.x:.1f}" y2="{bottom}" stroke="{colour}" stroke-width="{width}"{dash}/>'
+        )
+        share = 0.55 + 0.12 * (i % 2)  # neighbours' names at different heights
+        x, at = node.x + (child.x - node.x) * share, top + (bottom - top) * share
+        parts.append(
+            f'<text x="{x:.1f}" y="{at:.1f}" fill="{colour}" stroke="white" stroke-width="3" paint-order="stroke">'
+            f"{escape(child.action)}</text>"
+        )
+        if is_cut:
+            x, at = node.x + (child.x - node.x) * 0.3, top + (bottom - top) * 0.3
+            parts.append(
+                f'<line x1="{x - 6:.1f}" y1="{at:.1f}" x2="{x + 6:.1f}" y2="{at:.1f}" stroke="{CUT}" stroke-width="2"/>'
+            )
+        _draw(child, level + 1, parts)
+    parts.append(_shape(node, y))
+    if node.value:
+        parts.append(f'<text x="{node.x:.1f}" y="{y + 4}">{escape(node.value)}</text>')
+    if node.window and node.kind == "inner":
+        parts.append(
+            f'<text x="{node.x:.1f}" y="{y + SIZE + 12}" font-size="9" fill="#777">{escape(node.window)}</text>'
+        )
+
+
+def _shape(node: Node, y: float) -> str:
+    x, s = node.x, SIZE + 3
+    style = f'fill="{"#fdeaea" if node.kind == "cut" else "#eef3fb"}" stroke="{CUT if node.kind == "cut" else INK}"'
+    if node.kind != "inner":
+        return f'<rect x="{x - s:.1f}" y="{y - SIZE + 3}" width="{2 * s}" height="{2 * SIZE - 6}" {style}/>'
+    tip = -1 if node.mover == 0 else 1
+    return f'<path d="M{x - 1.3 * s:.1f} {y - tip * s}H{x + 1.3 * s:.1f}L{x:.1f} {y + tip * s * 1.3:.1f}Z" {style}/>'

@@ -1,0 +1,194 @@
+"""Everything that can choose a move, made from one line of text: `make_player("alphabeta:depth=6,tt=off", load("othello"))`.
+
+    random · minimax:depth=4 · maxn:depth=3 · expectiminimax:depth=2 · alphabeta:depth=6 · alphabeta:ms=100,eval=PATH
+    uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver
+
+`python -m arena players` lists them with their options. A player's `text` is the resolved one, with every option that has a value: what
+results are stored under. Any player takes `book=PATH`, an opening book that is asked first.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Protocol
+
+from classical.alphabeta import AlphaBeta, AlphaBetaSettings
+from classical.evaluation import Eval, default_eval, evaluator
+from classical.expectiminimax import Expectiminimax
+from classical.maxn import MaxN
+from classical.minimax import Minimax
+from classical.solver import Solver
+from mcts.search import Settings
+from mcts.uct import UCT
+
+from base.errors import UserError, nearest
+from base.options import Options, split
+from base.seeds import below, generator
+from classical.book import Book
+from games import CHANCE, Game
+from games.choice import Candidate, Choice
+
+Depth = Annotated[int, range(1, 101)]
+Count = Annotated[int, range(1, 2**31 - 1)]
+
+
+class Thinker(Protocol):
+    """What a search has to offer to be a player. It may also offer `new_game()` and `advance(action)`."""
+
+    def choose(self, state: Any) -> Choice: ...
+
+
+class RandomMover:
+    """Uniform over the legal actions."""
+
+    def __init__(self, game: Game, seed: int) -> None:
+        self.game, self.seed = game, seed
+        self.new_game()
+
+    def new_game(self) -> None:
+        self.rng = generator(self.seed, "random player")
+
+    def choose(self, state: Any) -> Choice:
+        legal = self.game.legal_actions(state)
+        action = legal[below(self.rng, len(legal))]
+        even = tuple(Candidate(each, prior=1 / len(legal)) for each in legal)
+        return Choice(action, 0.0, pv=(action,), nodes=1, actions=even)
+
+
+class Player:
+    """One seat at the board: told of every move that is played, asked for its own."""
+
+    def __init__(self, text: str, game: Game, thinker: Thinker, book: Book | None = None, seed: int = 0) -> None:
+        self.text, self.game, self.thinker, self.book, self.seed = text, game, thinker, book, seed
+        self._rng = generator(seed, "book")
+
+    def new_game(self) -> None:
+        """The next position belongs to another game: forget this one."""
+        self._rng = generator(self.seed, "book")
+        getattr(self.thinker, "new_game", lambda: None)()
+
+    def advance(self, action: int) -> None:
+        """`action` has been played on the board, by whomever."""
+        getattr(self.thinker, "advance", lambda action: None)(action)
+
+    def choose(self, state: Any) -> Choice:
+        """The move to play, and the thinking behind it."""
+        mover = self.game.to_move(state)
+        if mover is None or mover == CHANCE:
+            what = "a finished game" if mover is None else "one where chance is to move"
+            raise UserError(f"expected a position of {self.game.name} with a move to choose, got {what}")
+        found = self.book.choose(state, self._rng) if self.book is not None else None
+        if found is None:
+            return self.thinker.choose(state)
+        score = next(score for action, _, score in self.book.moves(state) if action == found) if self.book else 0.0
+        return Choice(found, score, pv=(found,), counters={"book": 1})
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def make_random(game: Game, /, seed: int = 0) -> Thinker:
+    """uniform over the legal moves"""
+    return RandomMover(game, seed)
+
+
+def make_minimax(game: Game, /, depth: Depth, eval: str | None = None) -> Thinker:
+    """the textbook's minimax to a fixed depth, no pruning; two players, zero sum"""
+    return Minimax(game, depth, eval_of(game, eval))
+
+
+def make_maxn(game: Game, /, depth: Depth, eval: str | None = None) -> Thinker:
+    """max^n with a vector of utilities; any number of players, general sums, dice"""
+    return MaxN(game, depth, eval_of(game, eval))
+
+
+def make_expectiminimax(game: Game, /, depth: Depth, pruning: bool = True, eval: str | None = None) -> Thinker:
+    """minimax with dice, star1 pruning; two players, zero sum"""
+    return Expectiminimax(game, depth, eval_of(game, eval), pruning)
+
+
+def make_alphabeta(game: Game, /, eval: str | None = None, **organs: Any) -> Thinker:
+    """alpha-beta, every organ switchable; two players, zero sum, no dice"""
+    return AlphaBeta(game, AlphaBetaSettings(**organs), eval_of(game, eval))
+
+
+def make_uct(
+    game: Game,
+    /,
+    sims: Count | None = None,
+    ms: Count | None = None,
+    rollout: float = 1.0,
+    c: float = Settings.c,
+    eval: str | None = None,
+    solve: bool = True,
+    reuse: bool = True,
+    memory_mb: Annotated[int, range(1, 2**20)] = 256,
+    seed: int = 0,
+) -> Thinker:
+    """Monte Carlo tree search; a leaf is worth (1 - rollout) · EVAL + rollout · a random game"""
+    if eval is not None and rollout == 1:
+        raise UserError("uct: eval: expected rollout below 1 (rollout=0 for EVAL alone), or EVAL would have no weight")
+    weights = (eval_of(game, eval) or default_eval(game)).array(game)
+    return UCT(
+        game,
+        Settings(c=c, rollout=rollout, solve=solve),
+        simulations=sims,
+        ms=ms,
+        evaluator=evaluator,
+        weights=weights,
+        reuse=reuse,
+        memory_mb=memory_mb,
+        seed=seed,
+    )
+
+
+def make_solver(game: Game, /, mb: Annotated[int, range(1, 2**20)] = 256, distance: bool = False) -> Thinker:
+    """exact play, where the game is small enough"""
+    return Solver(game, megabytes=mb, distance=distance)
+
+
+FACTORIES: dict[str, Callable[..., Thinker]] = {
+    "random": make_random,
+    "minimax": make_minimax,
+    "maxn": make_maxn,
+    "expectiminimax": make_expectiminimax,
+    "alphabeta": make_alphabeta,
+    "uct": make_uct,
+    "solver": make_solver,
+}
+
+
+def with_book(book: str | None = None) -> None:
+    """The option that every player has."""
+
+
+def options_of(kind: str) -> Options:
+    """What may be given to a kind of player."""
+    sources: list[Callable[..., Any]] = [FACTORIES[kind], with_book]
+    if kind == "alphabeta":
+        sources.insert(0, AlphaBetaSettings)
+    return Options(kind, *sources, skip=("game", "organs"))
+
+
+def make_player(text: str, game: Game) -> Player:
+    """The player that `text` names. A wrong name, key or value is one line: what was given, what is allowed, the nearest."""
+    kind, given = split(text)
+    if kind not in FACTORIES:
+        known = ", ".join(FACTORIES)
+        raise UserError(f"unknown player '{kind}': expected one of {known}{nearest(kind, FACTORIES)}")
+    options = options_of(kind)
+    resolved = options.resolve(given)
+    path = resolved.pop("book")
+    thinker = FACTORIES[kind](game, **resolved)
+    book = Book.load(path, game) if path is not None else None
+    return Player(kind + options.text(resolved | {"book": path}), game, thinker, book, resolved.get("seed", 0))
+
+
+def eval_of(game: Game, path: str | None) -> Eval | None:
+    return Eval.load(path, game) if path is not None else None
+
+
+def summary_of(kind: str) -> str:
+    """One line about a kind of player."""
+    return inspect.getdoc(FACTORIES[kind]) or ""
