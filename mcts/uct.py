@@ -29,6 +29,7 @@ from mcts.tree import ROOT, bytes_per_node
 MOST = 2**31 - 2  # simulations in one tree: visits are 32 bits
 _EDGES_PER_NODE = 4  # of large UCB1 trees: 2 in connect four and othello, 5 in go 9×9, at 100,000 simulations
 _PATIENCE = 0.1  # seconds in compiled code after which Ctrl-C is looked for
+_TICK = 0.005  # and the clock, should the timer be late
 
 
 class UCT:
@@ -122,8 +123,9 @@ class UCT:
     def _simulate(self) -> None:
         search, about = self.search, self.search.tree.slots[0]
         stop = np.zeros(1, np.uint8)
-        timer = None
+        timer, deadline, patience = None, np.inf, _PATIENCE
         if self.ms is not None:
+            deadline, patience = time.perf_counter() + self.ms / 1000, _TICK
             timer = threading.Timer(self.ms / 1000, stop.fill, (1,))
             timer.daemon = True
             timer.start()
@@ -136,7 +138,10 @@ class UCT:
                 left -= made
                 if made == 0:  # proven
                     break
-                if time.perf_counter() - before < _PATIENCE / 4:
+                now = time.perf_counter()
+                if now >= deadline:
+                    break
+                if now - before < patience / 4:
                     chunk *= 4
         finally:
             if timer is not None:
