@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from classical.alphabeta import AlphaBeta
-from classical.alphabeta.workspace import END, EXACT, INFINITY, INNER, LOWER, PRUNED
-from classical.scores import utility_of
-
 from arena.players import Player
 from base.errors import UserError
 from base.files import StrPath, write_text
+from classical.alphabeta import AlphaBeta
+from classical.alphabeta.workspace import END, EXACT, INFINITY, INNER, LOWER, PRUNED
+from classical.scores import utility_of
 from games import Game
 from games.choice import Choice
 

@@ -13,28 +13,27 @@ import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, Protocol
 
+from base.errors import UserError, nearest
+from base.options import Options, split
+from base.seeds import below, generator
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
+from classical.book import Book
 from classical.evaluation import Eval, default_eval, evaluator
 from classical.expectiminimax import Expectiminimax
 from classical.maxn import MaxN
 from classical.minimax import Minimax
 from classical.solver import Solver
-from mcts.search import Settings
-from mcts.uct import UCT
-
-from base.errors import UserError, nearest
-from base.options import Options, split
-from base.seeds import below, generator
-from classical.book import Book
 from games import CHANCE, Game
 from games.choice import Candidate, Choice
+from mcts.search import Settings
+from mcts.uct import UCT
 
 Depth = Annotated[int, range(1, 101)]
 Count = Annotated[int, range(1, 2**31 - 1)]
 
 
 class Thinker(Protocol):
-    """What a search has to offer to be a player. It may also offer `new_game()` and `advance(action)`."""
+    """What a search has to offer to be a player. It may also offer `new_game()`, `advance(action)`, and `prepare()`: to compile."""
 
     def choose(self, state: Any) -> Choice: ...
 
@@ -181,6 +180,7 @@ def make_player(text: str, game: Game) -> Player:
     resolved = options.resolve(given)
     path = resolved.pop("book")
     thinker = FACTORIES[kind](game, **resolved)
+    getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None
     return Player(kind + options.text(resolved | {"book": path}), game, thinker, book, resolved.get("seed", 0))
 

@@ -83,6 +83,17 @@ class FixedDepth(ABC):
     def refuse(self, game: Game) -> None:
         """Raise where the search has no meaning for the game."""
 
+    def prepare(self) -> None:
+        """Compile, so that no move is charged for it."""
+        state = self.game.initial()
+        while self.game.to_move(state) == CHANCE:
+            state = self.game.result(state, self.game.legal_actions(state)[0])
+        depth, self.depth = self.depth, 1
+        try:
+            self.searched(state)
+        finally:
+            self.depth = depth
+
     def choose(self, state: Any) -> Choice:
         """The first best action, and all actions at the root with their values in the eyes of who moves there."""
         start = time.perf_counter()

@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from base.errors import UserError
+from base.seeds import below, generator
 from classical.induction import EQUAL, Induction
 from classical.prover import BUCKET, CONTROL, ENTRY, FULL, INFINITE, LEVEL, NOTE, prover
 from games import CHANCE, Game
@@ -137,6 +138,15 @@ class Solver:
             seconds=found.seconds,
             actions=found.candidates,
         )
+
+    def prepare(self) -> None:
+        """Compile, so that no move is charged for it: solves the last decision of a random game."""
+        state, rng = self.game.initial(), generator(0, "prepare")
+        before = state
+        while legal := self.game.legal_actions(state):
+            before, state = state, self.game.result(state, legal[below(rng, len(legal))])
+        self.value(before)
+        self.forget()
 
     def forget(self) -> None:
         """Drop all that was proven so far."""

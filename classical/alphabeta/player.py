@@ -101,6 +101,13 @@ class AlphaBeta:
                 if depth < PROBCUT_DEPTHS and which < PAIRS:
                     ws["probcut"][depth, which] = pair
 
+    def prepare(self) -> None:
+        """Compile, so that no move is charged for it."""
+        search = Search(self, self.game.initial())
+        search.ws["node_limit"] = search.ws["grace"] = 1
+        search._iteration(1)
+        self.new_game()
+
     def keep_log(self, on: bool) -> None:
         """Whether the next searches are to be written down for `log()`."""
         self._workspace[0]["logging"] = LOGGED if on else 0
