@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import games as benchmark
+from benchmarks import solver as solver_benchmark
+from classical.solver import Solver
 from games import builtin_games, load
 
 ROOT = Path(__file__).parents[1]
@@ -78,3 +80,14 @@ def test_a_mistake_is_one_line(arguments: list[str], message: str) -> None:
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
     assert message in ended.stderr
+
+
+def test_exact_play_is_measured_from_an_empty_table() -> None:
+    game = load("connect_four")
+    row = solver_benchmark.measure(Solver(game, megabytes=1), 30, positions=3, seed=1)
+    assert (row.ply, row.positions) == (30, 3)
+    assert 0 < row.seconds <= row.slowest and row.seconds <= row.all_moves and row.nodes >= 1
+    header = "".join(f"{title:>{room}}" for title, room in solver_benchmark.COLUMNS.items())
+    assert len(solver_benchmark.line(row)) == len(header)
+    state = solver_benchmark.random_position(game, 12, 3)
+    assert state.plies == 12 and not game.is_terminal(state)
