@@ -142,7 +142,7 @@ def first_move(megabytes: int) -> None:
     solver = Solver(game, megabytes=megabytes)
     for name, after in first_moves(game):
         start = time.process_time()
-        value = -solver.value(after)
+        value = 0.0 - solver.value(after)
         print(f"{name}: {value:+g}, {time.process_time() - start:.0f} s", flush=True)
 
 

@@ -30,8 +30,14 @@ from base.bits import U, highest_bit, prefetch
 from games import Rules
 from games.engine import defaults
 
+
+def _record(fields: list[tuple[str, Any]]) -> np.dtype[Any]:
+    """Fields that interpreted code too can reach as attributes."""
+    return np.dtype((np.record, fields))
+
+
 # One position: 16 bytes, four of them a bucket that fills a line of the processor's cache.
-ENTRY = np.dtype(
+ENTRY = _record(
     [
         ("key", np.uint64),
         ("lower", np.int16),  # bounds of the score in the eyes of the mover
@@ -44,10 +50,10 @@ ENTRY = np.dtype(
 BUCKET = 4
 assert ENTRY.itemsize * BUCKET == 64
 
-NOTE = np.dtype([("key", np.uint64), ("action", np.int32), ("spare", np.int32)])
+NOTE = _record([("key", np.uint64), ("action", np.int32), ("spare", np.int32)])
 """Beside each position of the pool: its key in the table, and the action that led to it."""
 
-CONTROL = np.dtype(
+CONTROL = _record(
     [
         ("nodes", np.int64),  # searched so far
         ("limit", np.int64),  # stops when there are more
@@ -59,7 +65,7 @@ CONTROL = np.dtype(
     ]
 )
 
-LEVEL = np.dtype(
+LEVEL = _record(
     [
         ("utility", np.float64),  # the declared values, ascending
         ("terminal", np.int64),  # score of a finished game

@@ -33,6 +33,7 @@ from games.choice import Candidate, Choice
 T = TypeVar("T")
 Moves = Literal["all", "optimal", "one"]
 
+PATIENCE = 0.2  # seconds between looks for an interrupt: a signal that another thread received wakes no waiting one
 _STACK = 256 << 20  # of the searching thread: recursion is as deep as the game is long; only what is used takes memory
 _POOL = 1 << 30  # bytes of positions on the path and beside it, at most; likewise
 
@@ -203,7 +204,11 @@ class Solver:
         finally:
             threading.stack_size(before)
         try:
-            done.wait(self.seconds)
+            left = self.seconds
+            while not done.wait(PATIENCE if left is None else max(0.0, min(left, PATIENCE))):
+                left = None if self.seconds is None else self.seconds - prover.elapsed
+                if left is not None and left <= 0:
+                    break
         finally:
             if not done.is_set():
                 prover.stop()
