@@ -27,14 +27,18 @@ from games import Game, load
 STORED = Path(__file__).parent.parent / "tests" / "data" / "signature.json"
 
 SETTINGS: dict[str, dict[str, Any]] = {
+<<<<<<< HEAD
     "plain": {"depth": 4} | dict.fromkeys(("iterative", "pvs", "aspiration", "tt", "ordering"), False)
     | {"killers": False, "history": False, "quiescence": False},
+=======
+    "plain": {"depth": 4, "plain": True},
+>>>>>>> 9f2729439e1aa6510478f5a8cf6267dc5688c931
     "exact": {"depth": 5, "exact": True},
     "usual": {"depth": 6},
     "selective": {"depth": 7, "singular": True, "null": True, "lmr": True, "futility": True},
     "narrow": {"depth": 6, "beam": 4, "presort": 2},
     "few nodes": {"nodes": 15_000},
-}  # fmt: skip
+}
 GAMES = {"connect_four": 6, "othello": 12, "checkers": 14}  # random actions before the search
 POSITIONS = 3
 
@@ -70,7 +74,9 @@ def cases() -> Iterator[dict[str, Any]]:
         weights = fixed_eval(game)
         states = [position(game, plies, number) for number in range(POSITIONS)]
         for label, settings in SETTINGS.items():
-            player = AlphaBeta(game, AlphaBetaSettings(tt_mb=1, **settings), weights)
+            limits = {name: value for name, value in settings.items() if name != "plain"}
+            make = AlphaBetaSettings.plain if "plain" in settings else AlphaBetaSettings
+            player = AlphaBeta(game, make(tt_mb=1, **limits), weights)
             for number, state in enumerate(states):
                 choice = player.choose(state)
                 yield {

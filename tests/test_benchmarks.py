@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import games as benchmark
+
+
 def test_exact_play_is_measured_from_an_empty_table() -> None:
     game = load("connect_four")
     row = solver_benchmark.measure(Solver(game, megabytes=1), 30, positions=3, seed=1)

@@ -38,12 +38,11 @@ def estimator(rules: Rules) -> Callable[[Any, Any, Any], Any]:
     return estimate
 
 
-def ranker(rules: Rules) -> Callable[..., None]:
+def ranker(rules: Rules, estimate: Callable[..., Any]) -> Callable[..., None]:
     """rank(ws, ply, n, mover, depth, hint): ranks the first n actions listed at that ply."""
     result, is_terminal, utility = rules.result, rules.is_terminal, rules.utility
     gain = rules.gain or (lambda state, action: 0.0)
     has_gain = rules.gain is not None
-    estimate = estimator(rules)
 
     def rank(ws: Any, ply: Any, n: Any, mover: Any, depth: Any, hint: Any) -> None:
         here, state = ws.plies[ply], ws.states[ply]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from classical.alphabeta.ordering import TACTICAL, estimator, pick
+from classical.alphabeta.ordering import TACTICAL, pick
 from classical.alphabeta.workspace import HORIZON, INFINITY, levels
 from classical.scores import score_of
 from games import Rules
@@ -20,12 +20,11 @@ from games import Rules
 LONGEST = 32  # plies of quiescence
 
 
-def quiescer(rules: Rules) -> Callable[..., Any]:
+def quiescer(rules: Rules, estimate: Callable[..., Any]) -> Callable[..., Any]:
     """quiesce(ws, ply, alpha, beta, goes_on, plies_left) -> score, the mover's. The caller has counted the node."""
     to_move, legal_actions, tactical_actions = rules.to_move, rules.legal_actions, rules.tactical_actions
     result, is_terminal, utility = rules.result, rules.is_terminal, rules.utility
     gain = rules.gain or (lambda state, action: 0.0)
-    estimate = estimator(rules)
     deepest = levels(rules) - 2
 
     def quiesce(ws: Any, ply: Any, alpha: Any, beta: Any, goes_on: Any, plies_left: Any) -> Any:

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from classical.alphabeta.ordering import forget, pick, ranker
+from classical.alphabeta.ordering import estimator, forget, pick, ranker
 from classical.alphabeta.search import close_edge, ender, extend_line, log_edge, log_pruned, searcher
 from classical.alphabeta.table import action_at, find, position_key, store
 from classical.alphabeta.workspace import EXACT, INFINITY, LINE, LOWER, NONE, UPPER
 from games import Rules
 
 
-def preparer(rules: Rules) -> Callable[..., None]:
+def preparer(rules: Rules, rank: Callable[..., None], key_of: Callable[..., Any]) -> Callable[..., None]:
     """prepare(ws, table): from states[0], lists the root's actions in the order in which they are tried first."""
-    legal_actions, to_move, key_of, rank = rules.legal_actions, rules.to_move, position_key(rules), ranker(rules)
+    legal_actions, to_move = rules.legal_actions, rules.to_move
 
     def prepare(ws: Any, table: Any) -> None:
         forget(ws)
@@ -42,14 +42,9 @@ def preparer(rules: Rules) -> Callable[..., None]:
     return prepare
 
 
-def lengthener(rules: Rules) -> Callable[..., None]:
+def lengthener(rules: Rules, key_of: Callable[..., Any]) -> Callable[..., None]:
     """lengthen(ws, table, length): goes on with the table's actions where the line at the root is shorter than that."""
-    legal_actions, result, is_terminal, key_of = (
-        rules.legal_actions,
-        rules.result,
-        rules.is_terminal,
-        position_key(rules),
-    )
+    legal_actions, result, is_terminal = rules.legal_actions, rules.result, rules.is_terminal
 
     def lengthen(ws: Any, table: Any, length: Any) -> None:
         here, following = ws.plies[0], ws.plies[1]
@@ -77,9 +72,11 @@ def lengthener(rules: Rules) -> Callable[..., None]:
 
 def root(rules: Rules) -> Callable[..., Any]:
     """One iteration: root(ws [1], table, depth, alpha, beta) -> score, the mover's. The first one lists the actions."""
-    to_move, result, key_of = rules.to_move, rules.result, position_key(rules)
-    search, end_of = searcher(rules), ender(rules)
-    prepare, lengthen = preparer(rules), lengthener(rules)
+    to_move, result = rules.to_move, rules.result
+    estimate, key_of, end_of = estimator(rules), position_key(rules), ender(rules)
+    rank = ranker(rules, estimate)
+    search = searcher(rules, estimate, rank, key_of, end_of)
+    prepare, lengthen = preparer(rules, rank, key_of), lengthener(rules, key_of)
 
     def root(workspaces: Any, table: Any, depth: int, lowest: int, highest: int) -> Any:
         ws = workspaces[0]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from classical.alphabeta.ordering import KILLER, TACTICAL, estimator, pick, ranker, reward
+from classical.alphabeta.ordering import KILLER, TACTICAL, pick, reward
 from classical.alphabeta.quiescence import LONGEST, quiescer
 from classical.alphabeta.selective import (
     FUTILE_DEPTH,
@@ -33,7 +33,7 @@ from classical.alphabeta.selective import (
     null_reduction,
     singular_depth,
 )
-from classical.alphabeta.table import action_at, bound_at, find, is_whole, position_key, score_at, store
+from classical.alphabeta.table import action_at, bound_at, find, is_whole, score_at, store
 from classical.alphabeta.workspace import (
     END,
     EXACT,
@@ -55,13 +55,18 @@ from classical.scores import UNIT, score_of
 from games import Rules
 
 
-def searcher(rules: Rules) -> Callable[..., Any]:
-    """`search` for one game, to be inlined into a kernel."""
+def searcher(
+    rules: Rules,
+    estimate: Callable[..., Any],
+    rank: Callable[..., None],
+    key_of: Callable[..., Any],
+    end_of: Callable[..., Any],
+) -> Callable[..., Any]:
+    """`search` for one game, to be inlined into a kernel. Its parts are handed in, for what is made twice is compiled twice."""
     to_move, legal_actions, result = rules.to_move, rules.legal_actions, rules.result
     null_result = rules.null_result or (lambda state: False)
     can_pass, has_gain = rules.null_result is not None, rules.gain is not None
-    key_of, estimate, rank, quiesce = position_key(rules), estimator(rules), ranker(rules), quiescer(rules)
-    end_of = ender(rules)
+    quiesce = quiescer(rules, estimate)
     deepest = levels(rules) - 2
 
     def search(

@@ -52,11 +52,11 @@ class AlphaBetaSettings:
     """At the horizon tactical actions go on until none is left (Shannon 1950, Harris 1975)."""
     singular: bool = False
     """An action that is the only one, or much better than all others, is searched one deeper (Anantharaman, Campbell and Hsu 1990)."""
-    null: bool = False
+    null: bool = True
     """Whoever stands well enough to pass and still be above the window is taken to be above it (Beal 1989); where the game allows."""
-    lmr: bool = False
+    lmr: bool = True
     """Late quiet actions are searched less deep at first, those that surprise again in full; where the game tells quiet ones apart."""
-    futility: bool = False
+    futility: bool = True
     """Near the horizon, what EVAL puts far outside the window stays there (Heinz 1998)."""
     beam: int = 0
     """Only so many actions of a position are searched, the best by EVAL, unless all of them lose; 0: all."""
