@@ -27,12 +27,7 @@ from games import Game, load
 STORED = Path(__file__).parent.parent / "tests" / "data" / "signature.json"
 
 SETTINGS: dict[str, dict[str, Any]] = {
-<<<<<<< HEAD
-    "plain": {"depth": 4} | dict.fromkeys(("iterative", "pvs", "aspiration", "tt", "ordering"), False)
-    | {"killers": False, "history": False, "quiescence": False},
-=======
     "plain": {"depth": 4, "plain": True},
->>>>>>> 9f2729439e1aa6510478f5a8cf6267dc5688c931
     "exact": {"depth": 5, "exact": True},
     "usual": {"depth": 6},
     "selective": {"depth": 7, "singular": True, "null": True, "lmr": True, "futility": True},

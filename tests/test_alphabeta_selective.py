@@ -235,15 +235,8 @@ def test_a_beam_of_one_misses_a_sacrifice_and_all_that_lose_are_not_all() -> Non
             },
         )
     )
-<<<<<<< HEAD
-    choice = AlphaBeta(
-        trap, AlphaBetaSettings(depth=4, beam=1, quiescence=False, tt_mb=1), Eval("drawn", 1, {"guess": 1.0})
-    ).choose(trap.initial())
-    assert trap.names[choice.action] == "y" and choice.value != 1.0
-=======
     choice = chosen(trap, depth=4, beam=1)
     assert BLANK.names[choice.action] == "y" and choice.value < 1.0
->>>>>>> 9f2729439e1aa6510478f5a8cf6267dc5688c931
 
 
 # ── the organs that save nodes: the same nodes reach further ──
