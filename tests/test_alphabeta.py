@@ -324,18 +324,16 @@ def test_moves_are_back_in_time() -> None:
 def test_an_interrupted_search_stops_at_once_and_can_search_again() -> None:
     game = load("connect_four")
     player = AlphaBeta(game, AlphaBetaSettings(depth=40, tt_mb=1), some_eval(game))
-    deep, expected = game.initial(), AlphaBeta(game, AlphaBetaSettings(nodes=20_000, tt_mb=1), some_eval(game))
-    assert expected.choose(deep).depth > 1
+    player.prepare()
     interrupt = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     start = time.perf_counter()
     interrupt.start()
     with pytest.raises(KeyboardInterrupt):
-        player.choose(deep)
+        player.choose(game.initial())
     assert time.perf_counter() - start < 5
     assert all(each.name != "alphabeta" for each in threading.enumerate())
     player.new_game()
-    nearly_over = game.play("4 4 4 4 4 4 3 3 3 3 3 3 5 5 5 5 5 5 1 2 1 2 1 2 2 1")
-    assert player.choose(nearly_over).proven
+    assert player.choose(game.play("4 1 4 1 4 1")).proven
 
 
 def test_what_was_found_in_a_cut_short_iteration_counts_only_if_it_beats_the_last_best() -> None:
@@ -421,8 +419,12 @@ def test_faster_wins_and_slower_losses_are_preferred() -> None:
 def test_a_draw_is_proven_only_where_no_guess_was_needed() -> None:
     game = load("tic_tac_toe")
     assert not AlphaBeta(game, AlphaBetaSettings(depth=4)).choose(game.initial()).proven
-    whole = AlphaBeta(game, AlphaBetaSettings(depth=30)).choose(game.initial())
+    whole = AlphaBeta(game, AlphaBetaSettings(depth=30, exact=True)).choose(game.initial())
     assert (whole.value, whole.proven, whole.depth) == (0.0, True, 9)
+    pruned = AlphaBeta(game, AlphaBetaSettings(depth=30)).choose(
+        game.initial()
+    )  # guesses near the horizon: it lies further on
+    assert (pruned.value, pruned.proven) == (0.0, True) and 9 < pruned.depth < 30
 
 
 def test_what_is_proven_is_true() -> None:
@@ -438,6 +440,29 @@ def test_what_is_proven_is_true() -> None:
             found += 1
             assert choice.value == utility_of(minimax(game, state, 9, weights))
     assert found > 50
+
+
+def test_a_draw_by_counter_does_not_poison_the_table() -> None:
+    game = load("checkers")
+    board = "B:BK1,K10,K19:WK29"
+    for organs in ({}, {"exact": True}):
+        player = AlphaBeta(game, AlphaBetaSettings(depth=6, tt_mb=1, **organs))  # type: ignore[arg-type]
+        nearly_drawn = player.choose(game.parse(f"{board} 77"))
+        assert nearly_drawn.value == 0.0 and nearly_drawn.counters["path_ends"] > 0
+        after = player.choose(game.parse(board))
+        fresh = AlphaBeta(game, AlphaBetaSettings(depth=6, tt_mb=1, **organs)).choose(game.parse(board))  # type: ignore[arg-type]
+        assert after.value == pytest.approx(fresh.value, abs=0.1) and after.value > 0.3
+
+
+def test_a_value_that_another_path_may_have_given_is_not_called_proven() -> None:
+    game = load("checkers")
+    player = AlphaBeta(game, AlphaBetaSettings(depth=6, tt_mb=1))
+    winning = game.parse("B:BK15:WK18")  # takes the last piece
+    assert player.choose(winning).proven
+    player.choose(game.parse("B:BK1,K10,K19:WK29 77"))
+    assert not player.choose(winning).proven
+    player.new_game()
+    assert player.choose(winning).proven
 
 
 # ── refusals ──

@@ -19,7 +19,7 @@ from games.choice import Choice
 Node = tuple[int, float, dict[str, Any]]  # mover, EVAL for player 0 before tanh, actions; no actions: utility instead
 
 
-ROOM, MOST = 40, 3  # nodes, actions of one node
+ROOM, MOST = 100, 3  # nodes, actions of one node
 NAMES = [
     *("a", "b", "on", "wait", "rest", "take!", "back!!", "lure", "must!", "both!!", "offer", "gives", "no", "delay"),
     *("answer", "go", "accept", "win", "hold", "slip", "fall", "enter", "stay", "safe", "give", "x", "y", "looks"),

@@ -10,6 +10,7 @@ Ctrl-C works, and time is kept without a clock in compiled code. The table stays
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import Any
@@ -39,6 +40,7 @@ from classical.scores import UNIT, WIN, utility_of
 from games import CHANCE, Game
 from games.choice import Bound, Candidate, Choice
 
+GLANCE = 0.05  # seconds between looks at whether a signal came, should another thread have received it
 GRACE = 10_000  # nodes that the first iteration may visit whatever the limits: a few milliseconds for a sensible move
 WINDOW = 20_000  # half of the first aspiration window
 WIDER = 4
@@ -63,7 +65,7 @@ class AlphaBeta:
         self.game, self.settings = game, settings
         self.weights = (eval or default_eval(game)).array(game)
         self.table = new_table(settings.tt_mb) if settings.tt else no_table()
-        self._age = 0
+        self._age, self._paths_matter = 0, False
         self._workspace = np.zeros(1, workspace(rules))
         self._set_up(settings.resolved(), log)
 
@@ -115,7 +117,7 @@ class AlphaBeta:
     def new_game(self) -> None:
         """Forget what was found in the last one."""
         self.table[:] = np.zeros(1, self.table.dtype)
-        self._age = 0
+        self._age, self._paths_matter = 0, False
 
     def choose(self, state: Any) -> Choice:
         """The best action found within the limits; always a legal one."""
@@ -127,6 +129,7 @@ class AlphaBeta:
         start = time.perf_counter()
         search = Search(self, state)
         search.run(start)
+        self._paths_matter |= bool(self._workspace[0]["path_ends"])
         return search.choice(time.perf_counter() - start)
 
     def log(self) -> np.ndarray[Any, Any]:
@@ -170,15 +173,17 @@ class Search:
                 done.set()
 
         worker = threading.Thread(target=work, name="alphabeta", daemon=True)
-        worker.start()
+        deadline = start + self.settings.ms / 1000 if self.settings.ms is not None else math.inf
         try:
-            if self.settings.ms is not None:
-                done.wait(max(0.0, start + self.settings.ms / 1000 - time.perf_counter()))
-                self.ws["stop"] = 1
-            done.wait()
+            worker.start()
+            while not done.wait(min(GLANCE, max(0.0, deadline - time.perf_counter()))):
+                if time.perf_counter() >= deadline:
+                    self.ws["stop"] = 1
+                    deadline = math.inf
         finally:  # Ctrl-C: the workspace must not be written by two
             self.ws["stop"] = 1
-            worker.join()
+            if worker.ident is not None:
+                worker.join()
         if self.error is not None:
             raise self.error
 
@@ -261,8 +266,9 @@ class Search:
         )
 
     def _is_proven(self) -> bool:
-        """No organ makes up a win; but where values depend on the path, one from the table may have come by another."""
+        """No organ makes up a win. But where games ended by counter or repetition since the table was emptied, a win that it gave may
+        have come by another path; then nothing is called proven that is not exact."""
         if self.depth == 0:
             return False
-        by_other_paths = bool(self.game.rules.history) and self.settings.tt and not self.settings.exact
-        return self.flags & HORIZON == 0 or (abs(self.score) > UNIT and not by_other_paths)
+        by_other_paths = self.player._paths_matter and self.settings.tt and not self.settings.exact
+        return not by_other_paths and (abs(self.score) > UNIT or self.flags & HORIZON == 0)

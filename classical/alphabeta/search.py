@@ -332,6 +332,7 @@ def ender(rules: Rules) -> Callable[..., Any]:
         ws.flags = 0
         if has_path and ws.exact == 0 and legal_actions(child, ws.plies[ply + 1].actions) > 0:
             ws.flags = PATH
+            ws.path_ends += 1
         ws.plies[ply + 1].line_length = 0
         return True, np.int64(score_of(utility(child, mover), ply + 1))
 

@@ -42,6 +42,7 @@ COUNTERS = (
     "evaluations",  # EVAL asked, wherever
     "leaves",  # positions at the horizon
     "ends",  # finished games
+    "path_ends",  # of which by counter or repetition: another path to the position would not have ended there
     "quiet_nodes",  # those of nodes that quiescence visited
     "stand_pats",  # of which EVAL alone was enough
     "cutoffs",
