@@ -3,8 +3,10 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -149,6 +151,18 @@ def test_a_mistake_is_one_line_and_exit_code_2(words, expected):
     done = run(*words)
     assert done.returncode == 2 and expected in done.stderr and "Traceback" not in done.stderr
     assert len([line for line in done.stderr.splitlines() if not line.startswith("compiling")]) == 1
+
+
+def test_ctrl_c_ends_a_long_count_at_once():
+    command = [sys.executable, "-m", "games", "perft", "connect_four", "--depth", "30"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(6)  # compiling or counting
+    assert process.poll() is None
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and time.monotonic() - start < 5
+    assert out == b"" and b"Traceback" not in err
 
 
 def test_help_starts_fast_without_torch():

@@ -38,7 +38,11 @@ def test_the_python_of_the_readme_runs(capsys):
 
 
 COMMANDS = [
-    line for language, code in BLOCKS if not language for line in code.splitlines() if "python -m games" in line
+    line
+    for language, code in BLOCKS
+    if not language
+    for line in code.splitlines()
+    if re.search(r"python -m (games|arena)", line)
 ]
 
 

@@ -10,6 +10,7 @@ A position is a numpy record of the game's dtype (`state.mover`, `state.heaps[0]
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -20,6 +21,7 @@ import numpy as np
 from base.compiler import compiled
 from base.errors import UserError, nearest
 from base.seeds import generator
+from base.threads import interruptible
 from games.engine import kernels
 from games.engine.rules import CHANCE, Rules
 
@@ -211,12 +213,9 @@ class Game:
                 raise UserError(
                     f"depth: expected one that {MOST_SCRATCH >> 20} MB of scratch space suffice for, got {depth}"
                 )
-            actions = np.zeros((levels, self.rules.max_legal), np.int32)
-            found = int(
-                self.kernel(kernels.perft_turns if turns else kernels.perft)(
-                    self.scratch(state, levels), actions, depth
-                )
-            )
+            kernel = self.kernel(kernels.perft_turns if turns else kernels.perft)
+            actions, states = np.zeros((levels, self.rules.max_legal), np.int32), self.scratch(state, levels)
+            found = int(interruptible(functools.partial(kernel, states, actions, depth)))
             if found >= 0:
                 return found
             levels *= 2  # turns of several actions reached deeper than there was room
@@ -228,7 +227,8 @@ class Game:
         totals = np.zeros(self.players)
         states = self.scratch(self.initial() if state is None else state, 2)
         actions = np.zeros(self.rules.max_legal, np.int32)
-        plies = self.kernel(kernels.playouts)(states, actions, generator(seed, "random games"), games, totals)
+        play, rng = self.kernel(kernels.playouts), generator(seed, "random games")
+        plies = interruptible(lambda: play(states, actions, rng, games, totals))
         return tuple((totals / games).tolist()), plies / games
 
     # ── inside ──

@@ -1,0 +1,130 @@
+"""Players by name, and what `python -m arena choose | explain` does with them."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.drawing import built, drawn, tree_of
+from arena.players import FACTORIES, make_player
+from base.errors import UserError
+from games import load
+
+SMALL = ["random", "minimax:depth=2", "maxn:depth=2", "alphabeta:depth=2", "uct:sims=50", "solver:mb=1"]
+SMALL += ["uct:sims=50,rollout=0", "alphabeta:depth=2,tt=off,killers=off,quiescence=off"]
+
+
+@pytest.mark.parametrize("text", SMALL)
+def test_every_kind_of_player_plays_a_game_to_its_end(text):
+    game = load("tic_tac_toe")
+    player, state = make_player(text, game), game.initial()
+    player.new_game()
+    while not game.is_terminal(state):
+        choice = player.choose(state)
+        assert choice.action in game.legal_actions(state)
+        assert -1 <= choice.value <= 1
+        player.advance(choice.action)
+        state = game.result(state, choice.action)
+
+
+def test_dice_and_many_players_have_their_players():
+    game = load("backgammon")
+    state = game.play("31")
+    assert make_player("expectiminimax:depth=1", game).choose(state).action in game.legal_actions(state)
+    game = load("dots_and_boxes:rows=1,cols=2,players=3")
+    assert make_player("maxn:depth=2", game).choose(game.initial()).action in game.legal_actions(game.initial())
+
+
+@pytest.mark.parametrize("text", SMALL)
+def test_a_resolved_text_names_the_same_player(text):
+    game = load("tic_tac_toe")
+    player = make_player(text, game)
+    assert make_player(player.text, game).text == player.text
+
+
+def test_the_same_player_says_the_same_twice():
+    game = load("connect_four")
+    for text in ("uct:sims=200,seed=3", "random:seed=3", "alphabeta:depth=5"):
+        player, choices = make_player(text, game), []
+        for _ in range(2):
+            player.new_game()
+            choice = player.choose(game.play("4 4 3"))
+            choices.append((choice.action, choice.value, choice.nodes, choice.actions))
+        assert choices[0] == choices[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "game", "expected"),
+    [
+        (
+            "alphabetta:depth=3",
+            "othello",
+            r"unknown player 'alphabetta': expected one of .*; did you mean 'alphabeta'\?",
+        ),
+        ("alphabeta", "othello", "alphabeta: expected a limit: depth, nodes or ms"),
+        ("alphabeta:dept=3", "othello", r"alphabeta: unknown option 'dept'; .*; did you mean 'depth'\?"),
+        ("alphabeta:depth=3,tt=maybe", "othello", "alphabeta: tt: expected on or off, got 'maybe'"),
+        ("alphabeta:depth=3", "backgammon", "alphabeta: expected two players, zero sum and no chance"),
+        ("minimax:depth=0", "othello", "minimax: depth: expected 1 to 100, got '0'"),
+        ("minimax", "othello", "minimax: expected a value for 'depth', as in minimax:depth=…"),
+        ("uct", "othello", "uct: expected a limit, simulations or ms, got none"),
+        ("uct:sims=10,eval=x.json", "othello", "uct: eval: expected rollout below 1"),
+        ("random:book=nowhere.jsonl", "othello", "nowhere.jsonl"),
+    ],
+)
+def test_a_wrong_player_is_one_line(text, game, expected):
+    with pytest.raises((UserError, OSError), match=expected) as caught:
+        make_player(text, load(game))
+    assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=1000)
+@given(text=st.text(st.sampled_from('abcdehilmnoprstux:=,019" '), max_size=20), kind=st.sampled_from(["", *FACTORIES]))
+def test_any_text_is_a_player_or_one_line(text, kind):
+    try:
+        make_player(f"{kind}:{text}" if kind else text, load("tic_tac_toe"))
+    except (UserError, OSError) as error:
+        assert "\n" not in str(error)
+
+
+def arena(*words, given=""):
+    return subprocess.run([sys.executable, "-m", "arena", *words], input=given, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_choose_answers_each_line_in_order(workers):
+    game = load("tic_tac_toe")
+    lines = ["a1 b2", "", "position:x.o/.../...", "a1 a1", "a1 b1 a2 b2 a3"]
+    words = ["choose", "tic_tac_toe", "--player", "alphabeta:depth=9,exact=on", "--workers", workers]
+    done = arena(*words, given="\n".join(lines))
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1 and len(answers) == len(lines)
+    for answer in answers[:3]:
+        assert list(answer) == ["action", "value", "proven", "pv", "depth", "nodes", "seconds", "actions"]
+        assert answer["action"] == answer["pv"][0] and answer["action"] in game.names and answer["seconds"] < 5
+    assert answers[1]["value"] == 0 and answers[1]["proven"]
+    assert "illegal action 'a1'" in answers[3]["error"] and "finished game" in answers[4]["error"]
+
+
+def test_the_textbooks_tree_is_drawn_with_its_two_cut_branches():
+    game = load("tree:two_ply.json")
+    player = make_player("alphabeta:depth=2,aspiration=off,iterative=off,quiescence=off,pvs=off,tt=off", game)
+    choice, edges = tree_of(player, game.initial())
+    root = built(game, game.initial(), edges)
+    cut = [leaf.action for child in root.children for leaf in child.children if leaf.kind == "cut"]
+    assert game.names[choice.action] == "a1" and choice.value == 3 / 16
+    assert cut == ["c2", "c3"] and root.value == ".188"
+    picture = ElementTree.fromstring(drawn(root))
+    assert sum(1 for each in picture.iter() if each.tag.endswith("path")) == 4  # MAX and three MINs
+
+
+def test_explain_says_what_was_thought(tmp_path):
+    done = arena("explain", "tic_tac_toe", "--player", "solver", "--moves", "a1 b1")
+    assert done.returncode == 0 and "plays" in done.stdout and "proven" in done.stdout
+    done = arena("explain", "tic_tac_toe", "--player", "random", "--tree", str(tmp_path / "x.svg"))
+    assert done.returncode == 2 and "expected a player of kind alphabeta" in done.stderr
+    assert not list(tmp_path.iterdir())
