@@ -13,6 +13,7 @@ keeps its traceback. A command begins and ends like this:
 
 import argparse
 import difflib
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -92,6 +93,9 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
     | anything else is a bug                       | its traceback        | 1         |
     """
     code: Any
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows no × still gets the rest of the line
+            stream.reconfigure(errors="replace")
     try:
         try:
             code = main(sys.argv[1:] if argv is None else argv)

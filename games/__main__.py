@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from base.errors import Arguments, run_command
+from base.errors import Arguments, UserError, run_command
 from games.engine.doctor import examine
 from games.engine.game import Game
 from games.engine.registry import builtin_games, load, options_of, summary_of
@@ -112,6 +112,7 @@ def run_perft(options: argparse.Namespace) -> int:
     game = load(options.game)
     state = position_of(game, options.position)
     game.perft(min(options.depth, 1), state, options.turns)  # compiles, so that what follows is counting alone
+    game.divide(min(options.depth, 1), state, options.turns)
     start = time.perf_counter()
     if options.divide:
         counts = game.divide(options.depth, state, options.turns)
@@ -132,6 +133,8 @@ def run_perft(options: argparse.Namespace) -> int:
 
 def run_trace(options: argparse.Namespace) -> int:
     tracer = Tracer(load(options.game))
+    if sys.stdin is None:
+        raise UserError("trace: expected games on standard input, but it is closed")
     code = 0
     for line in sys.stdin.buffer:
         answer = tracer.trace(line.decode("utf-8", errors="replace"))

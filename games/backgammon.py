@@ -414,7 +414,8 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         return f"{position_id(*sides)}:{state.mover}:{dice}"
 
     def parse(state: Any, text: str) -> None:
-        match = re.fullmatch(r"([A-Za-z0-9+/]{14}):([01]):(first|-|[1-6]{1,4})", text)
+        plain = re.fullmatch(r"[A-Za-z0-9+/]{14}", text)  # player 0 is about to roll
+        match = re.fullmatch(r"([A-Za-z0-9+/]{14}):([01]):(first|-|[1-6]{1,4})", f"{text}:0:-" if plain else text)
         if match is None:
             example = "4HPwATDgc/ABMA:0:31 (dice left: 31, 3, 6666; '-' before a roll, 'first' before the first)"
             raise ValueError(f"expected POSITION-ID:PLAYER:DICE as in {example}, got '{text}'")

@@ -190,6 +190,10 @@ def test_all_rolls_together_have_447_results():
     assert sum(COUNTS["results of a roll"].values()) == COUNTS["results of all rolls"] == 447
 
 
+def test_a_plain_position_id_is_player_0_about_to_roll():
+    assert GAME.text(GAME.parse("4HPwATDgc/ABMA")) == "4HPwATDgc/ABMA:0:-"
+
+
 def test_perft_counts():
     for depth, count in enumerate(COUNTS["action sequences from the start"]):
         assert GAME.perft(depth) == count, depth

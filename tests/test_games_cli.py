@@ -138,6 +138,10 @@ def test_trace_agrees_with_the_game_played_by_hand(name, data):
         (["show", "othello", "--moves", "d3 d3"], "ply 1: illegal action 'd3' in othello:size=8: legal are c3 c5 e3"),
         (["show", "connect_four", "--position", "x"], "position of connect_four: expected six rows"),
         (["show", "nim", "--position", "heaps=99,1,1 mover=0"], "position of nim:most=7: the game can't be played on"),
+        (
+            ["perft", "tic_tac_toe", "--depth", "99999999999"],
+            "depth: expected one that 512 MB of scratch space suffice for",
+        ),
         (["perft", "othello", "--depth", "-1"], "depth: expected 0 or more, got -1"),
         (["perft", "othello", "--depth", "many"], "argument --depth: invalid int value: 'many'"),
         (["perft", "othello"], "the following arguments are required: --depth"),

@@ -141,6 +141,30 @@ def test_rules_that_do_not_compile_name_file_line_and_cause(tmp_path):
         game.result(game.initial(), 0)
 
 
+def test_a_file_that_is_no_text_or_leaves_is_refused(tmp_path):
+    path = tmp_path / "my_nim.py"
+    path.write_bytes(b"\x00\x01")
+    with pytest.raises(UserError, match=r"my_nim\.py, line 1: not Python"):
+        load(str(path))
+    path.write_text("import sys\nsys.exit(0)")
+    with pytest.raises(UserError, match=r"my_nim\.py, line 2: can't be loaded\nSystemExit: 0"):
+        load(str(path))
+
+
+def test_an_action_without_a_number_and_a_drawing_that_fails_are_one_line(tmp_path):
+    path = tmp_path / "my_nim.py"
+    path.write_text(NIM.replace("heap * largest + count - 1", "heap * largest + count + 999"))
+    game = load(str(path))
+    with pytest.raises(
+        UserError, match=r"legal_actions of my_nim.py:most=7: expected ids from 0 to 20, got 1000; see the doctor"
+    ):
+        game.legal_actions(game.initial())
+    path.write_text(NIM.replace("gain=gain,", "gain=gain, render=lambda state: [][0],"))
+    game = load(str(path))
+    with pytest.raises(UserError, match=r"render of my_nim.py:most=7 fails: IndexError"):
+        game.render(game.initial())
+
+
 def test_a_file_edited_while_python_runs_is_read_anew(tmp_path):
     path = tmp_path / "my_nim.py"
     path.write_text(NIM)

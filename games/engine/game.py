@@ -63,7 +63,13 @@ class Game:
     def movements(self, state: Any) -> list[int]:
         """What the rules of movement allow, even where a draw by counter, repetition or material has ended the game."""
         actions = np.zeros(self.rules.max_legal, np.int32)
-        return [int(action) for action in actions[: self._legal_actions(state, actions)]]
+        found = [int(action) for action in actions[: self._legal_actions(state, actions)]]
+        wrong = next((action for action in found if not 0 <= action < self.actions), None)
+        if wrong is not None:
+            raise UserError(
+                f"legal_actions of {self.name}: expected ids from 0 to {self.actions - 1}, got {wrong}; see the doctor"
+            )
+        return found
 
     def result(self, state: Any, action: int) -> Any:
         """The position after `action`; `state` stays as it is."""
@@ -166,7 +172,10 @@ class Game:
         return state
 
     def render(self, state: Any) -> str:
-        return self.rules.render(state)
+        try:
+            return self.rules.render(state)
+        except Exception as error:
+            raise UserError(f"render of {self.name} fails: {type(error).__name__}: {error}; see the doctor") from error
 
     def text(self, state: Any) -> str:
         """The position in one line."""

@@ -112,7 +112,8 @@ class Patient:
         return (position for position in self.positions if not self.game.is_terminal(position.state))
 
     def legal(self, state: Any) -> list[int]:
-        return self.game.movements(state)
+        actions = np.zeros(self.rules.max_legal, np.int32)
+        return [int(action) for action in actions[: self.game._legal_actions(state, actions)]]
 
     def identity(self, state: Any) -> bytes:
         """The position without its history."""

@@ -130,13 +130,14 @@ def _imported(where: str, path: Path, content: str) -> ModuleType:
     except UserError:
         raise
     except SyntaxError as error:
-        raise UserError(f"{error.filename}, line {error.lineno}: not Python\n{error.msg}") from error
-    except Exception as error:
+        place = f"{error.filename or path}, line {error.lineno or 1}"
+        raise UserError(f"{place}: not Python\n{error.msg}") from error
+    except (Exception, SystemExit) as error:
         raise UserError(_where_it_failed(where, module, error)) from error
     return module
 
 
-def _where_it_failed(where: str, module: ModuleType, error: Exception) -> str:
+def _where_it_failed(where: str, module: ModuleType, error: BaseException) -> str:
     """File and line in the user's own folder, then the cause."""
     own = str(Path(module.__file__ or "").parent)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(own)]
