@@ -525,7 +525,6 @@ def test_texts_of_random_games_round_trip(name):
     ("text", "why"),
     [
         ("", "expected POSITION-ID:PLAYER:DICE"),
-        (START, "expected POSITION-ID:PLAYER:DICE"),
         (f"{START}:2:31", "expected POSITION-ID:PLAYER:DICE"),
         (f"{START}:0:71", "expected POSITION-ID:PLAYER:DICE"),
         (f"{START}:0:٣", "expected POSITION-ID:PLAYER:DICE"),
