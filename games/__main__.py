@@ -111,8 +111,8 @@ def outcome(game: Game, state: Any) -> str:
 def run_perft(options: argparse.Namespace) -> int:
     game = load(options.game)
     state = position_of(game, options.position)
-    game.perft(min(options.depth, 1), state, options.turns)  # compiles, so that what follows is counting alone
-    game.divide(min(options.depth, 1), state, options.turns)
+    counting = game.divide if options.divide else game.perft
+    counting(min(options.depth, 1), state, options.turns)  # compiles, so that what follows is counting alone
     start = time.perf_counter()
     if options.divide:
         counts = game.divide(options.depth, state, options.turns)
