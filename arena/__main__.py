@@ -1,6 +1,7 @@
-"""Players at work: choose, explain, players.
+"""Players at work: matches between them, their choices, their thinking.
 
 python -m arena players
+python -m arena match connect_four alphabeta:depth=4 uct:sims=500 --games 200
 echo "4 4" | python -m arena choose connect_four --player alphabeta:depth=10
 python -m arena explain othello --player alphabeta:depth=6 --moves "d3 c5"
 python -m arena explain tree:two_ply.json --player alphabeta:depth=2,quiescence=off --tree two_ply.svg
@@ -16,6 +17,7 @@ from typing import Any
 from arena.choosing import answer, state_of
 from arena.drawing import tree_of, write_tree
 from arena.explaining import explanation
+from arena.matching import add_match, run_match
 from arena.players import FACTORIES, make_player, options_of, summary_of
 from base.errors import Arguments, UserError, run_command
 from base.lines import Lines
@@ -39,6 +41,8 @@ def parser() -> Arguments:
         return added
 
     command("players", run_players, "the kinds of player that there are, and their options")
+
+    add_match(command("match", run_match, "two players against each other: who is stronger, by how much, how sure"))
 
     added = command("choose", run_choose, "one position per line of standard input, one move per line as JSON")
     added.add_argument("game", metavar="GAME")
