@@ -1,7 +1,7 @@
 """What results are worth: score and Elo with their intervals, likelihood of superiority, sequential tests. Pure functions of counts.
 
 Games come in blocks (two players: a pair, one opening from both sides), because games of one opening are not independent; blocks
-are. So a match is a count of blocks for each value that a block can have. For pairs these are five, the pentanomial: 0, 1/4, 1/2, 3/4, 1.
+are. So a match is a count of blocks for each value that a block can have. Pairs have five, the pentanomial: 0, 1/4, 1/2, 3/4, 1.
 
     counts = count([1.0, 0.5, 0.75], PAIRS)          # [..., K]: how often each value came; leading axes are matches of their own
     mean(counts, PAIRS), interval(counts, PAIRS)     # 0.75 and where the truth lies, 95 %
