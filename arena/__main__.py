@@ -26,30 +26,21 @@ from games import load
 
 
 def main(argv: Sequence[str]) -> int:
-    options = parser().parse_args(argv)
-    code: int = options.run(options)
-    return code
+    return parser().run(argv)
 
 
 def parser() -> Arguments:
     found = Arguments(description=__doc__)
-    commands = found.add_subparsers(required=True, metavar="COMMAND")
+    found.command("players", run_players, "the kinds of player that there are, and their options")
 
-    def command(name: str, run: Any, text: str) -> argparse.ArgumentParser:
-        added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-        added.set_defaults(run=run)
-        return added
+    add_match(found.command("match", run_match, "two players against each other: who is stronger, by how much, how sure"))
 
-    command("players", run_players, "the kinds of player that there are, and their options")
-
-    add_match(command("match", run_match, "two players against each other: who is stronger, by how much, how sure"))
-
-    added = command("choose", run_choose, "one position per line of standard input, one move per line as JSON")
+    added = found.command("choose", run_choose, "one position per line of standard input, one move per line as JSON")
     added.add_argument("game", metavar="GAME")
     added.add_argument("--player", required=True, metavar="SPEC", help="who chooses, as in alphabeta:depth=6")
     added.add_argument("--workers", type=int, default=cores(), metavar="N", help="processes; 0: this one alone")
 
-    added = command("explain", run_explain, "how a player thinks about one position, for people")
+    added = found.command("explain", run_explain, "how a player thinks about one position, for people")
     added.add_argument("game", metavar="GAME")
     added.add_argument("--player", required=True, metavar="SPEC", help="who thinks, as in alphabeta:depth=6")
     added.add_argument(
