@@ -269,7 +269,7 @@ def make_record(
         actions += support
         shares += [target.get(action, 0.0) for action in support]
         numbers += [seen.get(action, 0) for action in support]
-    first = None if start is None else np.asarray(start, game.rules.State).tobytes()
+    first = None if start is None else _bytes_of(game, start)
     record = GameRecord(
         game.name,
         game.version,
@@ -292,6 +292,14 @@ def make_record(
         record = replace(record, outcome=game.utility(last))
     record.positions(game)
     return record
+
+
+def _bytes_of(game: Game, state: Any) -> bytes:
+    """Equal positions give equal bytes: what lies between the fields of an aligned dtype is nobody's, and zero here."""
+    position = game.blank()
+    for name in game.rules.State.names or ():
+        position[name] = state[name]
+    return bytes(position.tobytes())
 
 
 # ── reading them ──

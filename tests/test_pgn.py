@@ -3,7 +3,7 @@
 import io
 import subprocess
 import sys
-import tracemalloc
+from itertools import islice
 
 import chess
 import chess.pgn
@@ -15,7 +15,7 @@ from base.errors import UserError
 from base.log import LogWriter
 from base.seeds import below, generator
 from games import load
-from games.formats.pgn import pgn_of, read_pgn
+from games.formats.pgn import games_of, pgn_of, read_pgn
 from games.formats.san import action_of_san, san_line, san_of
 from games.record import make_record, read_records
 
@@ -266,16 +266,19 @@ def test_a_line_without_end_is_refused(tmp_path):
         read("e4 " * (1 << 21), tmp_path)
 
 
-def test_a_file_of_many_games_streams(tmp_path):
-    path, games = tmp_path / "many.pgn", 400
-    text = pgn_of(make_record(GAME, random_moves(3, 30)[0]), GAME)
-    path.write_text(text * games)
-    list(read(text, tmp_path))  # compiles
-    tracemalloc.start()
-    assert sum(1 for _ in read_pgn(path, GAME)) == games
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < path.stat().st_size / 2
+def test_no_more_than_one_game_is_held():
+    taken = 0
+
+    def lines():
+        nonlocal taken
+        while True:
+            yield from [(1, '[Event "x"]\n'), (2, "\n"), (3, "1. e4 e5\n"), (4, "1-0\n"), (5, "\n")]
+            taken += 1
+
+    for number, _ in enumerate(islice(games_of(lines(), 100), 50)):
+        assert taken == number + 1
+    endless = games_of(((number, "e4 e5 " * 10) for number in range(10_000)), 100)
+    assert len(next(endless).words) == 101
 
 
 @given(text=st.text(st.sampled_from('eNdf4321+#.-*()[]{}; \n"%$!0Oo/xq'), max_size=60))
