@@ -12,7 +12,6 @@ Kopec and Bratko, "The Bratko-Kopec Experiment: A Comparison of Human and Comput
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
