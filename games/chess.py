@@ -616,6 +616,10 @@ def is_quiet_check(state: Any, mover: int, kind: int, origin: int, to: int) -> b
     return (ROOK_LINES[their_king] & straight) != ZERO and (rook_attacks(their_king, occupied) & straight) != ZERO
 
 
+def mover_in_check(state: Any) -> bool:
+    return in_check(state, int(state.mover))
+
+
 def null_result(state: Any) -> bool:
     """Passing is sound out of check, with a piece besides pawns, and where it neither stalemates nor fills the clock.
     No position before it can then occur again."""
@@ -1002,6 +1006,7 @@ def game() -> Rules:
         gain=gain,
         tactical_actions=tactical_actions,
         null_result=null_result,
+        in_check=mover_in_check,
         features=features,
         feature_names=FEATURES,
         feature_weights=WEIGHTS,

@@ -11,6 +11,7 @@ Ctrl-C works, and time is kept without a clock in compiled code. The table stays
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 from typing import Any
@@ -37,6 +38,7 @@ from classical.alphabeta.workspace import (
 )
 from classical.evaluation import Eval, default_eval
 from classical.scores import UNIT, WIN, utility_of
+from classical.tables import empty_table, load_tables
 from games import CHANCE, Game
 from games.choice import Bound, Candidate, Choice
 
@@ -65,6 +67,7 @@ class AlphaBeta:
         self.game, self.settings = game, settings
         self.weights = (eval or default_eval(game)).array(game)
         self.table = new_table(settings.tt_mb) if settings.tt else no_table()
+        self.endgames = endgames_of(game) if settings.resolved().tables else empty_table(rules)
         self._age, self._paths_matter = 0, False
         self._workspace = np.zeros(1, workspace(rules))
         self._set_up(settings.resolved(), log)
@@ -80,6 +83,7 @@ class AlphaBeta:
             "history": settings.history,
             "presort": settings.presort,
             "quiescence": settings.quiescence and rules.gain is not None,
+            "checks": settings.checks,
             "singular": settings.singular,
             "null_move": settings.null,
             "lmr": settings.lmr,
@@ -137,6 +141,19 @@ class AlphaBeta:
         ws = self._workspace[0]
         found: np.ndarray[Any, Any] = ws["log"][: int(ws["log_used"])].copy()
         return found
+
+
+def endgames_of(game: Game) -> np.ndarray[Any, Any]:
+    """The game's tables, for kernels; building them is announced, once they are known to fit."""
+    said: list[str] = []
+
+    def report(name: str, positions: int) -> None:
+        if not said:
+            said.append(name)
+            print(f"building the endgame tables of {game.name} (first time only) …", file=sys.stderr, flush=True)
+
+    found: np.ndarray[Any, Any] = load_tables(game, report).array
+    return found
 
 
 class Search:
@@ -214,7 +231,7 @@ class Search:
         half = WINDOW
         while True:
             ws["log_used"] = 0
-            score = int(self.root(self.workspaces, self.table, depth, low, high))
+            score = int(self.root(self.workspaces, self.table, self.player.endgames, depth, low, high))
             if ws["aborted"]:
                 if int(ws["roots_done"]) > 0 and score > low:  # the best so far was tried first: what beats it counts
                     self.score = score
@@ -232,9 +249,8 @@ class Search:
 
     def _is_settled(self, depth: int) -> bool:
         """Nothing deeper can change the value: it rests on no EVAL, or on an end that lies within the depth."""
-        if self.settings.multipv == "best" and abs(self.score) > UNIT:
-            return WIN - abs(self.score) <= depth
-        return self.flags & HORIZON == 0
+        is_near = self.settings.multipv == "best" and abs(self.score) > UNIT and WIN - abs(self.score) <= depth
+        return is_near or self.flags & HORIZON == 0
 
     def _take_roots(self) -> None:
         entries = self.ws["roots"][: int(self.ws["root_count"])]
