@@ -45,7 +45,7 @@ def quiescer(rules: Rules, estimate: Callable[..., Any], end_of: Callable[..., A
             n = np.int64(legal_actions(state, here.actions))
         elif goes_on != 0:
             if n == 0:
-                n = legal_actions(state, here.actions)
+                n = np.int64(legal_actions(state, here.actions))
                 left = np.int64(0)
         elif n == 0 or legal_actions(state, ws.plies[ply + 1].actions) > n:
             best = estimate(ws, state, mover)
