@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from base.errors import Arguments, UserError, run_command
+from base.lines import Lines, waiting, whole
 from games.engine.doctor import examine
 from games.engine.game import Game
 from games.engine.registry import builtin_games, load, options_of, summary_of
@@ -123,12 +124,12 @@ def run_perft(options: argparse.Namespace) -> int:
 
 
 def run_trace(options: argparse.Namespace) -> int:
-    tracer = Tracer(load(options.game))
-    if sys.stdin is None:
-        raise UserError("trace: expected games on standard input, but it is closed")
-    code = 0
-    for line in sys.stdin.buffer:
-        answer = tracer.trace(line.decode("utf-8", errors="replace"))
+    tracer, code = Tracer(load(options.game)), 0
+    for line in waiting(Lines(sys.stdin)):
+        try:
+            answer = tracer.trace(whole(line))
+        except UserError as error:
+            answer = {"error": str(error), "ply": 0}
         code = 1 if "error" in answer else code
         print(json.dumps(answer, ensure_ascii=False), flush=True)
     return code
