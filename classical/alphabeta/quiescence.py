@@ -23,7 +23,7 @@ CHECKED = 4  # the first of them, in which whoever is in check tries all actions
 def quiescer(rules: Rules, estimate: Callable[..., Any], end_of: Callable[..., Any]) -> Callable[..., Any]:
     """quiesce(ws, endgames, ply, alpha, beta, goes_on, plies_left) -> score, the mover's. The caller has counted the node."""
     to_move, legal_actions, tactical_actions = rules.to_move, rules.legal_actions, rules.tactical_actions
-    result, in_check, has_checks = rules.result, rules.in_check or unchecked, rules.in_check is not None
+    result, in_check, has_checks = rules.result, rules.in_check or (lambda state: False), rules.in_check is not None
     gain = rules.gain or (lambda state, action: 0.0)
     deepest = levels(rules) - 2
 
@@ -40,14 +40,12 @@ def quiescer(rules: Rules, estimate: Callable[..., Any], end_of: Callable[..., A
         best = np.int64(-INFINITY)
         left = plies_left - 1
         checked = has_checks and ws.checks != 0 and goes_on == 0 and plies_left > LONGEST - CHECKED and in_check(state)
-        n = np.int64(0) if checked else np.int64(tactical_actions(state, here.actions))
-        if checked:
-            n = np.int64(legal_actions(state, here.actions))
-        elif goes_on != 0:
+        n = np.int64(legal_actions(state, here.actions) if checked else tactical_actions(state, here.actions))
+        if goes_on != 0:
             if n == 0:
                 n = np.int64(legal_actions(state, here.actions))
                 left = np.int64(0)
-        elif n == 0 or legal_actions(state, ws.plies[ply + 1].actions) > n:
+        elif not checked and (n == 0 or legal_actions(state, ws.plies[ply + 1].actions) > n):
             best = estimate(ws, state, mover)
             if n == 0 or best >= beta:
                 ws.stand_pats += 1
@@ -86,7 +84,3 @@ def quiescer(rules: Rules, estimate: Callable[..., Any], end_of: Callable[..., A
         return best
 
     return quiesce
-
-
-def unchecked(state: Any) -> bool:
-    return False

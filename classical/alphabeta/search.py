@@ -69,7 +69,7 @@ def searcher(
     to_move, legal_actions, result = rules.to_move, rules.legal_actions, rules.result
     null_result = rules.null_result or (lambda state: False)
     can_pass, has_gain = rules.null_result is not None, rules.gain is not None
-    in_check, has_checks = rules.in_check or never, rules.in_check is not None
+    in_check, has_checks = rules.in_check or (lambda state: False), rules.in_check is not None
     quiesce = quiescer(rules, estimate, end_of)
     deepest = levels(rules) - 2
 
@@ -335,10 +335,6 @@ def searcher(
     return search
 
 
-def never(state: Any) -> bool:
-    return False
-
-
 def ender(rules: Rules) -> Callable[..., Any]:
     """end_of(ws, endgames, child, mover, ply) -> (is it over, its score for the mover of the parent); sets `flags` where it is.
 
@@ -346,7 +342,7 @@ def ender(rules: Rules) -> Callable[..., Any]:
     """
     is_terminal, utility, legal_actions, to_move = rules.is_terminal, rules.utility, rules.legal_actions, rules.to_move
     has_path = bool(rules.history)
-    probe, index_of = prober(rules), rules.endgame_index or nowhere
+    probe, index_of = prober(rules), rules.endgame_index or (lambda state: -1)
 
     def end_of(ws: Any, endgames: Any, child: Any, mover: Any, ply: Any) -> Any:
         if not is_terminal(child):
@@ -373,10 +369,6 @@ def ender(rules: Rules) -> Callable[..., Any]:
         return True, np.int64(score_of(utility(child, mover), ply + 1))
 
     return end_of
-
-
-def nowhere(state: Any) -> int:
-    return -1
 
 
 def extend_line(ws: Any, ply: Any, action: Any) -> None:
