@@ -33,7 +33,9 @@ def parser() -> Arguments:
     found = Arguments(description=__doc__)
     found.command("players", run_players, "the kinds of player that there are, and their options")
 
-    add_match(found.command("match", run_match, "two players against each other: who is stronger, by how much, how sure"))
+    add_match(
+        found.command("match", run_match, "two players against each other: who is stronger, by how much, how sure")
+    )
 
     added = found.command("choose", run_choose, "one position per line of standard input, one move per line as JSON")
     added.add_argument("game", metavar="GAME")
