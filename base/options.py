@@ -7,6 +7,8 @@ A function's parameters are the options of what it makes, its annotations what t
     def alphabeta(depth: int | None = None, tt: bool = True)              may be left out; on or off
     def game(file: str, /) -> Rules: ...                                  given without its name: tree:two_ply.json
 
+    def uci(command: str, /, **options: str)              and whatever else is given, as text
+
 Values with commas, equal signs or spaces are quoted. A resolved text has all options that have a value.
 """
 
@@ -52,10 +54,14 @@ class Options:
         self.where = where
         self.parameters: dict[str, inspect.Parameter] = {}
         self._kinds: dict[str, Any] = {}
+        self.is_open = False
         for function in functions:
-            self.parameters |= {
+            found = {
                 name: each for name, each in inspect.signature(function).parameters.items() if name not in set(skip)
             }
+            open_ended = [name for name, each in found.items() if each.kind is each.VAR_KEYWORD]
+            self.is_open |= bool(open_ended)
+            self.parameters |= {name: each for name, each in found.items() if name not in open_ended}
             self._kinds |= typing.get_type_hints(function, include_extras=True)
         self.unnamed = [name for name, each in self.parameters.items() if each.kind is each.POSITIONAL_ONLY]
 
@@ -66,17 +72,18 @@ class Options:
             name = key if key is not None else next((name for name in self.unnamed if name not in found), None)
             if name is None:
                 raise UserError(f"{self.where}: expected key=value, got '{short(text)}'; {self._allowed()}")
-            if name not in self.parameters:
+            if name not in self.parameters and not self.is_open:
                 near = nearest(name, self.parameters)
                 raise UserError(f"{self.where}: unknown option '{name}'; {self._allowed()}{near}")
             if name in found:
                 raise UserError(f"{self.where}: option '{name}' is given twice")
-            found[name] = self._value(name, text)
+            found[name] = self._value(name, text) if name in self.parameters else text
         for name, parameter in self.parameters.items():
             if name not in found and parameter.default is parameter.empty:
                 example = name + "=" if name not in self.unnamed else ""
                 raise UserError(f"{self.where}: expected a value for '{name}', as in {self.where}:{example}…")
-        return {name: found.get(name, parameter.default) for name, parameter in self.parameters.items()}
+        defaults = {name: parameter.default for name, parameter in self.parameters.items()}
+        return defaults | {name: found[name] for name in sorted(found, key=[*defaults, *found].index)}
 
     def words(self) -> dict[str, str]:
         """What each may be, for people."""
@@ -84,6 +91,8 @@ class Options:
         for name, parameter in self.parameters.items():
             default = "" if parameter.default in (parameter.empty, None) else f", default {written(parameter.default)}"
             found[name] = _in_words(self._kind(name)) + default
+        if self.is_open:
+            found["…"] = "any option of its own, under its own name"
         return found
 
     def text(self, resolved: dict[str, Any]) -> str:
