@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.choosing import state_of
+from arena.oracle import STAGES, Solved
 from arena.players import Player, make_player
-from arena.sample import STAGES, Solved
 from base.seeds import derive
 from games import Game, load
 

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from tqdm import tqdm
 
 from arena.accuracy import Accuracy, Share, asked, summary
+from arena.oracle import Progress, read_positions
 from arena.players import make_player
-from arena.sample import Progress, make_sample, read_positions
+from arena.sample import make_sample
 from base.errors import UserError
 from base.pool import cores, run_jobs
 from games import load
