@@ -422,5 +422,5 @@ def test_gnugo_beats_a_random_mover():
 
 @engine("gnugo")
 def test_gnugo_refuses_a_board_in_one_line():
-    with pytest.raises(UserError, match="gtp: 'gnugo --mode gtp' refuses 'boardsize 2'|left with exit code"):
+    with pytest.raises(UserError, match=r"gtp: 'gnugo --mode gtp' refuses 'boardsize 2'|left with exit code"):
         make_player('gtp:"gnugo --mode gtp"', load("go:size=2")).choose(load("go:size=2").initial())
