@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 import time
 from typing import Any
 
 import numpy as np
 
 from base.errors import UserError
+from base.threads import interruptible
 from classical.alphabeta.probcut import foresight
 from classical.alphabeta.root import root
 from classical.alphabeta.settings import MAX_DEPTH, AlphaBetaSettings
@@ -42,7 +42,6 @@ from classical.tables import empty_table, load_tables
 from games import CHANCE, Game
 from games.choice import Bound, Candidate, Choice
 
-GLANCE = 0.05  # seconds between looks at whether a signal came, should another thread have received it
 GRACE = 10_000  # nodes that the first iteration may visit whatever the limits: a few milliseconds for a sensible move
 WINDOW = 20_000  # half of the first aspiration window
 WIDER = 4
@@ -177,34 +176,15 @@ class Search:
         self.depth, self.score, self.flags = 0, 0, HORIZON
         self.line: list[int] = []
         self.roots: list[tuple[int, int, int]] = []  # action, value, kind
-        self.error: BaseException | None = None
 
     def run(self, start: float) -> None:
         """Search beside the calling thread, which keeps the time."""
-        done = threading.Event()
-
-        def work() -> None:
-            try:
-                self.deepen()
-            except BaseException as error:
-                self.error = error
-            finally:
-                done.set()
-
-        worker = threading.Thread(target=work, name="alphabeta", daemon=True)
         deadline = start + self.settings.ms / 1000 if self.settings.ms is not None else math.inf
-        try:
-            worker.start()
-            while not done.wait(min(GLANCE, max(0.0, deadline - time.perf_counter()))):
-                if time.perf_counter() >= deadline:
-                    self.ws["stop"] = 1
-                    deadline = math.inf
-        finally:  # Ctrl-C: the workspace must not be written by two
-            self.ws["stop"] = 1
-            if worker.ident is not None:
-                worker.join()
-        if self.error is not None:
-            raise self.error
+        interruptible(self.deepen, self.stop, deadline)
+
+    def stop(self) -> None:
+        """From another thread."""
+        self.ws["stop"] = 1
 
     def deepen(self, until: float = math.inf) -> bool:
         """Iterative deepening. True when it has come to its end, False where the clock has come to `until` before."""
