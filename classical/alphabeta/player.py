@@ -101,7 +101,7 @@ class AlphaBeta:
         ws["ordered"] = int(any(getattr(settings, name) for name in ranked))
         ws["weights"][: len(self.weights)] = self.weights
         if settings.probcut:
-            errors, pairs = foresight(self.game)
+            errors, pairs = foresight(self.game, self.weights)
             ws["probcut_errors"] = errors
             for depth, which, pair in pairs:
                 if depth < PROBCUT_DEPTHS and which < PAIRS:
