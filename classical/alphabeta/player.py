@@ -102,7 +102,7 @@ class AlphaBeta:
         ws["ordered"] = int(any(getattr(settings, name) for name in ranked))
         ws["weights"][: len(self.weights)] = self.weights
         if settings.probcut:
-            errors, pairs = foresight(self.game)
+            errors, pairs = foresight(self.game, self.weights)
             ws["probcut_errors"] = errors
             for depth, which, pair in pairs:
                 if depth < PROBCUT_DEPTHS and which < PAIRS:
@@ -146,13 +146,13 @@ class AlphaBeta:
 
 
 def endgames_of(game: Game) -> np.ndarray[Any, Any]:
-    """The game's tables, for kernels; building them is announced, once they are known to fit."""
+    """The game's tables, for kernels; building them is announced."""
     said: list[str] = []
 
     def report(name: str, positions: int) -> None:
         if not said:
             said.append(name)
-            print(f"building the endgame tables of {game.name} (first time only) …", file=sys.stderr, flush=True)
+            print(f"building the tables of {game.name} (first time only) …", file=sys.stderr, flush=True)
 
     found: np.ndarray[Any, Any] = load_tables(game, report).array
     return found
