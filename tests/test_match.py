@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from arena import players
+from arena.__main__ import main
 from arena.forfeit import Forfeit
 from arena.match import Match, arrangements, play_block
 from arena.openings import Opening, Openings, canonical, decider
@@ -18,7 +19,7 @@ from arena.players import make_player
 from arena.playing import play_game
 from arena.results import Results
 from arena.statistics import Sprt
-from base.errors import UserError
+from base.errors import UserError, run_command
 from base.log import frame_end, read_log
 from games import load
 from games.choice import Choice
@@ -157,6 +158,15 @@ def test_a_player_that_fails_loses_with_the_reason(faulty):
     assert record.outcome == (-1.0, 1.0) and record.ending == "player 0 forfeits: the engine ended with exit code 1"
     assert len(record) == 1 + 2 * 2 + 1 and not record.metadata["late"][0]
     record.positions(game)
+
+
+def test_whoever_fails_loses_though_it_is_not_their_move(faulty):
+    """An engine may die while it is told of the other's move."""
+    game = load("tic_tac_toe")
+    table = [make_player("random", game), make_player("faulty", game)]
+    table[1].thinker.advance = lambda action: table[1].thinker.choose(game.initial())
+    record = play_game(game, table, Opening((4, 0, 1)), seed=1)
+    assert record.outcome == (1.0, -1.0) and record.ending.startswith("player 1 forfeits") and len(record) == 3
 
 
 def test_an_illegal_move_loses(faulty):
@@ -348,7 +358,19 @@ def test_the_command_plays_and_reports(tmp_path):
     found = json.loads(done.stdout.splitlines()[-1])
     assert done.returncode == 0 and found["games"] == 8 and found["losses"] == 0
     assert "games: 7 is rounded up to 8" in done.stderr
-    words = ["match", "tic_tac_toe", "solver", "random", "--games", "12", "--records", str(tmp_path / "m"), "--resume"]
+    words = [
+        "match",
+        "tic_tac_toe",
+        "solver",
+        "random",
+        "--games",
+        "12",
+        "--records",
+        str(tmp_path / "m"),
+        "--resume",
+        "--workers",
+        "0",
+    ]
     done = arena(*words, "--sprt", "elo0=0,elo1=400")
     assert done.returncode == 0 and "SPRT" in done.stdout and "log-likelihood ratio" in done.stdout
 
@@ -365,14 +387,16 @@ def test_the_command_plays_and_reports(tmp_path):
         (["random", "random", "--sprt", "elo0=9,elo1=3"], "sprt: expected elo0 below elo1, got 9 and 3"),
     ],
 )
-def test_a_wrong_command_is_one_line(words, expected):
-    done = arena("match", "tic_tac_toe", *words)
-    assert done.returncode == 2 and expected in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+def test_a_wrong_command_is_one_line(words, expected, capsys):
+    with pytest.raises(SystemExit) as left:
+        run_command(main, ["match", "tic_tac_toe", *words])
+    out, errors = capsys.readouterr()
+    assert left.value.code == 2 and expected in errors and errors.count("\n") == 1 and not out
 
 
 def test_a_test_of_three_players_is_refused():
-    done = arena("match", "dots_and_boxes:players=3", "random", "random", "--sprt", "elo1=50")
-    assert done.returncode == 2 and "--sprt: expected a game of two players" in done.stderr
+    with pytest.raises(UserError, match="--sprt: expected a game of two players"):
+        main(["match", "dots_and_boxes:players=3", "random", "random", "--sprt", "elo1=50"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -403,8 +427,10 @@ def test_ctrl_c_keeps_what_was_played(tmp_path):
     out, errors = running.communicate(timeout=30)
     found = json.loads(out.splitlines()[-1])
     assert running.returncode == 130 and "Traceback" not in errors and "interrupted after" in errors
-    assert 0 < found["games"] == len(list(read_records(log, load("connect_four"))))
-    assert found["games"] == len((tmp_path / "m" / "games.jsonl").read_text().splitlines())
+    kept = len(
+        list(read_records(log, load("connect_four")))
+    )  # the interrupt may have come in the middle of writing a pair
+    assert 0 < found["games"] <= kept <= found["games"] + 2
 
 
 def test_a_block_is_what_its_records_say():
