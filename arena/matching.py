@@ -106,8 +106,8 @@ def report(match: Match, tally: Tally, sprt: Sprt | None, as_json: bool) -> None
         return
     print(tally.text())
     if sprt is not None:
-        elo = {"H0": sprt.elo0, "H1": sprt.elo1}.get(match.verdict or "")
-        verdict = f"{match.verdict} accepted: {elo:+g} Elo" if elo is not None else "not decided"
+        elos = {"H0": (sprt.elo0, sprt.elo1), "H1": (sprt.elo1, sprt.elo0)}.get(match.verdict or "")
+        verdict = f"{match.verdict} accepted, Elo {elos[0]:g} rather than {elos[1]:g}" if elos else "not decided"
         print(f"SPRT       {verdict} (log-likelihood ratio {ratio:+.2f} in [{low:.2f}, {high:.2f}])")
 
 

@@ -333,6 +333,12 @@ def test_another_match_is_not_gone_on_with(tmp_path):
     other = Match(load("tic_tac_toe"), "random", "random", seed=7)
     with pytest.raises(UserError, match=r"match\.json: expected seed 7, as asked for; the match there has 6"):
         open_results(tmp_path, other, resume=True)
+    for text, expected in (
+        ("uct:sims=9", "A uct:sims=9,"),
+        ("random:seed=3", "A random:seed=3, as asked for; .* has random:seed=0"),
+    ):
+        with pytest.raises(UserError, match=rf"match\.json: expected {expected}"):
+            open_results(tmp_path, Match(load("tic_tac_toe"), text, "random", seed=6), resume=True)
 
 
 def test_a_changed_file_of_openings_is_another_match(tmp_path):
