@@ -5,7 +5,8 @@
     player.log()                                # with log=True: the tree searched last, edge by edge
 
 The first iterations run where they are called, for they are short. Then the compiled search goes on in a thread of its own without the
-GIL, while the caller's thread waits for it with an eye on the clock: so Ctrl-C works, and time is kept without a clock in compiled code. The table stays from move to move; `new_game()` empties it.
+GIL, while the caller's thread waits for it with an eye on the clock: so Ctrl-C works, and compiled code needs no clock. The table stays
+from move to move; `new_game()` empties it.
 """
 
 from __future__ import annotations
