@@ -1,10 +1,12 @@
 """Everything that can choose a move, made from one line of text: `make_player("alphabeta:depth=6,tt=off", load("othello"))`.
 
-    random · minimax:depth=4 · maxn:depth=3 · expectiminimax:depth=2 · alphabeta:depth=6 · alphabeta:ms=100,eval=PATH
-    uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver · uci:"stockfish",ms=100 · gtp:"gnugo --mode gtp"
+    random · human · minimax:depth=4 · maxn:depth=3 · expectiminimax:depth=2 · alphabeta:depth=6
+    alphabeta:ms=100,eval=PATH · uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver
+    uci:"stockfish",ms=100 · gtp:"gnugo --mode gtp"
 
 `python -m arena players` lists them with their options. A player's `text` is the resolved one, with every option that has a value: what
-results are stored under. Any player takes `book=PATH`, an opening book that is asked first.
+results are stored under. `human` plays at the terminal only (arena/terminal.py). Any player takes `book=PATH`, an opening book that is
+asked first.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from arena.gtp import Gtp
 from arena.uci import Uci
 from base.errors import UserError, nearest
 from base.options import Options, split
-from base.seeds import below, generator
+from base.seeds import below, derive, generator
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.book import Book
 from classical.evaluation import Eval, default_eval, evaluator
@@ -36,7 +38,8 @@ Count = Annotated[int, range(1, 2**31 - 1)]
 
 
 class Thinker(Protocol):
-    """What a search has to offer to be a player. It may also offer `new_game()`, `advance(action)`, and `prepare()`: to compile."""
+    """What a search has to offer to be a player. It may also offer `new_game()`, `advance(action)`, `prepare()`: to compile, and
+    have a `seed`, which is set before `new_game()`."""
 
     def choose(self, state: Any) -> Choice: ...
 
@@ -61,13 +64,20 @@ class RandomMover:
 class Player:
     """One seat at the board: told of every move that is played, asked for its own."""
 
-    def __init__(self, text: str, game: Game, thinker: Thinker, book: Book | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, text: str, game: Game, thinker: Thinker, book: Book | None = None, seed: int = 0, ms: float | None = None
+    ) -> None:
         self.text, self.game, self.thinker, self.book, self.seed = text, game, thinker, book, seed
+        self.ms = ms
+        """Milliseconds that a move may take; None without a limit by the clock."""
         self._rng = generator(seed, "book")
 
-    def new_game(self) -> None:
-        """The next position belongs to another game: forget this one."""
-        self._rng = generator(self.seed, "book")
+    def new_game(self, seed: int | None = None) -> None:
+        """The next position belongs to another game: forget this one. `seed` sets what is random in it apart from other games."""
+        drawn = self.seed if seed is None else derive(seed, "player", self.seed)
+        self._rng = generator(drawn, "book")
+        if hasattr(self.thinker, "seed"):
+            self.thinker.seed = drawn
         getattr(self.thinker, "new_game", lambda: None)()
 
     def advance(self, action: int) -> None:
@@ -93,6 +103,11 @@ class Player:
 def make_random(game: Game, /, seed: int = 0) -> Thinker:
     """uniform over the legal moves"""
     return RandomMover(game, seed)
+
+
+def make_human(game: Game, /) -> Thinker:
+    """you, at the terminal: python -m arena play"""
+    raise UserError("human: expected a program, got a person, who plays in: python -m arena play GAME human PLAYER")
 
 
 def make_minimax(game: Game, /, depth: Depth, eval: str | None = None) -> Thinker:
@@ -171,6 +186,7 @@ def make_gtp(game: Game, command: str, /, ms: Count | None = None, grace: Grace 
 
 FACTORIES: dict[str, Callable[..., Thinker]] = {
     "random": make_random,
+    "human": make_human,
     "minimax": make_minimax,
     "maxn": make_maxn,
     "expectiminimax": make_expectiminimax,
@@ -206,7 +222,8 @@ def make_player(text: str, game: Game) -> Player:
     thinker: Thinker = options.call(FACTORIES[kind], resolved, game)
     getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None
-    return Player(kind + options.text(resolved | {"book": path}), game, thinker, book, resolved.get("seed", 0))
+    text = kind + options.text(resolved | {"book": path})
+    return Player(text, game, thinker, book, resolved.get("seed", 0), resolved.get("ms"))
 
 
 def eval_of(game: Game, path: str | None) -> Eval | None:

@@ -8,3 +8,25 @@ log       the framed, append-only, checksummed log
 pool      worker processes for long jobs over all cores
 seeds     seeds with a purpose, and the random generator of kernels
 """
+
+import sys
+from pathlib import Path
+from types import TracebackType
+
+
+def _leave_quietly_while_starting() -> None:
+    """Ctrl-C while `python -m games` still imports ends it without a traceback; from then on `base.errors.run_command` sees to it."""
+    package = Path(__file__).parents[1] / sys.orig_argv[sys.orig_argv.index("-m") + 1].partition(".")[0]
+    if not package.is_dir():
+        return  # somebody else's command
+    others = sys.excepthook
+
+    def shown(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            others(kind, error, trace)
+
+    sys.excepthook = shown
+
+
+if sys.argv[:1] == ["-m"] and "-m" in sys.orig_argv[:-1]:  # so it is until the command's own module runs
+    _leave_quietly_while_starting()

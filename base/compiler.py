@@ -47,7 +47,7 @@ from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.codegen import RuntimeLinker
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError, UnsupportedBytecodeError
+from numba.core.errors import NumbaError, NumbaTypeSafetyWarning, UnsupportedBytecodeError
 from numba.core.ir import Loc
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
@@ -63,6 +63,9 @@ _KEEP = 2000  # kernels kept on disk; beyond that the least recently used go
 _MOST_FROZEN = 10**6  # bytes; numba refers to a larger array by its address
 _BITS = Path(bits.__file__).read_bytes()  # its code reaches numba by a way of its own
 _FOREIGN = {"numba", "numpy", "math", "builtins", "cmath", "operator"}  # numba itself knows what these packages hold
+
+# Its lines about a uint64 that meets an int64 name numba's own variables, and stand before an error that says more.
+warnings.filterwarnings("ignore", category=NumbaTypeSafetyWarning)
 
 
 def compiled(function: F, *, checked: bool = False, label: str = "") -> F:
@@ -98,6 +101,7 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
 
     def _compile_for_args(self, *arguments: Any, **keywords: Any) -> Any:
         _check_arguments(self.source, arguments)
+        _failures.clear()
         try:
             return super()._compile_for_args(*arguments, **keywords)
         except (UserError, Warning):
@@ -116,7 +120,11 @@ class _Inner(CPUDispatcher):  # type: ignore[misc]
     def get_call_template(self, args: Any, kws: Any) -> Any:
         with contextlib.suppress(NumbaError):
             return super().get_call_template(*_without_constants(args, kws))
-        return super().get_call_template(args, kws)
+        try:
+            return super().get_call_template(args, kws)
+        except Exception as error:  # what becomes of it on the way out no longer says where it happened
+            _failures.extend((_cause(error), place) for place in _places(error))
+            raise
 
     def fold_argument_types(self, args: Any, kws: Any) -> Any:  # of a call of itself
         return super().fold_argument_types(*_without_constants(args, kws))
@@ -223,9 +231,13 @@ def _check_arguments(function: types.FunctionType, arguments: tuple[Any, ...]) -
         # A function is a type of its own, by address: its code would fit no other one.
         if kind is None or not kind.is_precise() or isinstance(kind, numba.types.Callable):
             raise UserError(
-                f"'{function.__name__}' got a {type(value).__name__} for '{name}'; "
-                f"expected a number, an array, a record, a tuple or a text ({_where(function)})"
+                f"'{function.__name__}' got {_kind(value)} for '{name}'; "
+                f"expected a number, an array or a record of numbers, a tuple or a text ({_where(function)})"
             )
+
+
+def _kind(value: Any) -> str:
+    return f"a {type(value).__name__}" + (f" of {value.dtype}" if isinstance(value, np.ndarray | np.generic) else "")
 
 
 def _is_plain(value: Any) -> bool:
@@ -347,7 +359,7 @@ def _function_key(function: types.FunctionType, known: dict[types.FunctionType, 
                         f"'{function.__name__}' refers to {name}, a tuple of functions; name each ({_where(function)})"
                     )
                 add_value(name, item)
-        elif isinstance(value, np.ndarray):
+        elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
             add("array", *_dtype_key(value.dtype), value.shape, value.tobytes())
         elif isinstance(value, np.dtype):
             add("dtype", *_dtype_key(value))
@@ -365,8 +377,8 @@ def _function_key(function: types.FunctionType, known: dict[types.FunctionType, 
             add("foreign", value.__module__, getattr(value, "__qualname__", repr(value)))
         else:
             raise UserError(
-                f"'{function.__name__}' refers to {name}, a {type(value).__name__}; compiled functions can refer to numbers, text, "
-                f"tuples, numpy arrays and dtypes, and functions ({_where(function)})"
+                f"'{function.__name__}' refers to {name}, {_kind(value)}; compiled functions can refer to numbers, text, "
+                f"tuples, numpy arrays and dtypes of numbers, and functions ({_where(function)})"
             )
 
     add("function", function.__name__)
@@ -509,7 +521,7 @@ _PLACE = re.compile(r'File "(?P<file>[^"<]+)", line (?P<line>\d+)|Raised from (?
 _NOISE = re.compile(
     r"Failed in|During:|File |\^|There (is|are) |Overload |Enable |Rejected |All templates|raised from|>>>|Unsupported functionality"
 )
-_NUMBA = Path(numba.__file__).parent
+_NUMBA, _HERE = Path(numba.__file__).parent, Path(__file__).parent
 _PLAIN_WORDS = [
     (r"Literal\[str\]\((.*?)\)", r"'\1'"),
     (r"Literal\[\w+\]\((.*?)\)", r"\1"),
@@ -533,9 +545,21 @@ _PLAIN_WORDS = [
 ]
 
 
+_failures: list[tuple[str, tuple[Path, int]]] = []  # of the compilation under way: cause and place, innermost first
+
+
 def _explained(error: Exception, function: types.FunctionType) -> str:
     """Two lines out of numba's forty: file and line, and the cause."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    cause = _cause(error)
+    known = [place for what, place in _failures if what == cause] or _places(error)
+    stands = Path(function.__code__.co_filename), function.__code__.co_firstlineno
+    # What this folder's own helpers were handed, their caller is to blame for.
+    file, line = min(known, key=lambda place: place[0].is_relative_to(_HERE), default=stands)
+    return f"{_shortest(file)}, line {line}: can't be compiled\n{cause}"
+
+
+def _cause(error: Exception) -> str:
+    text = _text(error)
     causes = [line.strip() for line in text.splitlines() if line.strip() and not _NOISE.match(line.strip())]
     cause = causes[0] if causes else type(error).__name__
     if "No implementation of function" in cause:  # the call it failed on stands three lines below
@@ -547,17 +571,22 @@ def _explained(error: Exception, function: types.FunctionType) -> str:
         cause = f"{type(error).__name__}: {cause}"
     for pattern, words in _PLAIN_WORDS:
         cause = re.sub(pattern, words, cause)
-    file, line = next(_places(text, error, function))
-    return f"{_shortest(file)}, line {line}: can't be compiled\n{cause}"
+    return cause
 
 
-def _places(text: str, error: Exception, function: types.FunctionType) -> Iterator[tuple[Path, int]]:
-    """Where in the source it may have gone wrong, the best guess first: as the message says, innermost first; where numba was
-    looking when it failed; where the function stands."""
-    for place in _PLACE.finditer(text):
-        file = Path(place["file"] or place["raiser"]).absolute().resolve()
-        if not file.is_relative_to(_NUMBA):
-            yield file, int(place["line"] or place["at"])
+def _text(error: Exception) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+
+
+def _places(error: Exception) -> list[tuple[Path, int]]:
+    """Where in the source it may have gone wrong, the best guess first: as the message says, innermost first; then where numba was
+    looking when it failed."""
+    return [(file, line) for file, line in _all_places(error) if not file.is_relative_to(_NUMBA)]
+
+
+def _all_places(error: Exception) -> Iterator[tuple[Path, int]]:
+    for place in _PLACE.finditer(_text(error)):
+        yield Path(place["file"] or place["raiser"]).absolute().resolve(), int(place["line"] or place["at"])
     line = 0
     for frame in reversed(_frames(error)):
         for value in frame.f_locals.values():
@@ -566,7 +595,6 @@ def _places(text: str, error: Exception, function: types.FunctionType) -> Iterat
                 line = line or value.lineno
             elif isinstance(found, Loc) and found.line and not found.filename.startswith("<"):
                 yield Path(found.filename).absolute(), line or found.line
-    yield Path(function.__code__.co_filename), function.__code__.co_firstlineno
 
 
 def _missing_field(error: KeyError) -> str:

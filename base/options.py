@@ -22,7 +22,7 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, get_args, get_origin
 
-from base.errors import UserError, nearest
+from base.errors import UserError, nearest, short
 
 Given = list[tuple[str | None, str]]
 
@@ -40,7 +40,7 @@ def split(text: str) -> tuple[str, Given]:
     while at < len(rest):
         match = _WORD.match(rest, at)
         if match is None:
-            raise UserError(f"options: expected key=value,key=value after '{where}:', got '{rest}'")
+            raise UserError(f"options: expected key=value,key=value after '{where}:', got '{short(rest)}'")
         value = match["quoted"] if match["quoted"] is not None else match["plain"].strip()
         options.append((match["key"], value))
         at = match.end()
@@ -71,7 +71,7 @@ class Options:
         for key, text in given:
             name = key if key is not None else next((name for name in self.unnamed if name not in found), None)
             if name is None:
-                raise UserError(f"{self.where}: expected key=value, got '{text}'; {self._allowed()}")
+                raise UserError(f"{self.where}: expected key=value, got '{short(text)}'; {self._allowed()}")
             if name not in self.parameters and not self.is_open:
                 near = nearest(name, self.parameters)
                 raise UserError(f"{self.where}: unknown option '{name}'; {self._allowed()}{near}")
@@ -118,7 +118,7 @@ class Options:
 
     def _value(self, name: str, text: str) -> Any:
         kind = self._kind(name)
-        refusal = UserError(f"{self.where}: {name}: expected {_in_words(kind)}, got '{text}'")
+        refusal = UserError(f"{self.where}: {name}: expected {_in_words(kind)}, got '{short(text)}'")
         kind = _without_none(kind)
         if get_origin(kind) is Literal:
             by_text = {str(value): value for value in get_args(kind)}

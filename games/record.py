@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from base.errors import UserError, nearest
+from base.errors import UserError, nearest, short
 from base.files import StrPath
 from base.log import MAGIC as LOG_MAGIC
 from base.log import read_log
@@ -350,7 +350,7 @@ def record_of_names(game: Game, line: str) -> GameRecord:
         action = game.id_of(word)
         if action is None:
             raise UserError(
-                f"ply {ply}: expected the name of an action of {game.name}, got '{word}'{nearest(word, game.names)}"
+                f"ply {ply}: expected the name of an action of {game.name}, got '{short(word)}'{nearest(word, game.names)}"
             )
         moves.append(action)
     return make_record(game, moves)

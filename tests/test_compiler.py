@@ -24,6 +24,7 @@ import pytest
 from base import compiler
 from base.compiler import compiled, content_key
 from base.errors import UserError
+from base.seeds import below
 
 ROOT = Path(__file__).parents[1]
 
@@ -782,6 +783,19 @@ MISTAKES = {
         """,
         "Unknown attribute 'foo' of type int64",
     ),
+    "undefined name two calls down": (
+        """
+        def f(x):
+            y = x
+            return g(y) + 1
+        def g(x):
+            return h(x) + 1
+        def h(x):
+            y = x
+            return y + nonsense  # here
+        """,
+        "name 'nonsense' is not defined",
+    ),
     "missing in a function called": (
         """
         def f(x):
@@ -924,6 +938,12 @@ def test_a_mistake_is_told_in_two_lines_with_file_line_and_cause(
         assert len(second) < 150
 
 
+def test_what_a_helper_of_the_house_was_handed_its_caller_is_told(tmp_path: Path) -> None:
+    text = "def f(x):\n    y = x\n    return g(y)\ndef g(x):\n    return below(x, 3)  # here"
+    with pytest.raises(UserError, match=r"my game\.py, line 5: can't be compiled\nno such operation for these types: "):
+        compiled(define(text, file=str(tmp_path / "my game.py"), below=below))(1)
+
+
 @pytest.mark.parametrize("value", [{1: 2}, [1], {1}, object(), UserError], ids=lambda value: type(value).__name__)
 def test_a_value_that_code_can_t_hold_is_named(value: Any) -> None:
     where = r"compiled functions can refer to numbers, .* \(rules.py, line 1\)$"
@@ -969,7 +989,7 @@ def test_a_closure_that_is_not_complete_is_refused() -> None:
 )
 def test_an_argument_that_code_can_t_take_is_named(value: Any) -> None:
     with pytest.raises(
-        UserError, match=rf"^'f' got a {type(value).__name__} for 'b'; expected .* \(rules.py, line 1\)$"
+        UserError, match=rf"^'f' got a {type(value).__name__}( of object)? for 'b'; expected .* \(rules.py, line 1\)$"
     ):
         compiled(define("def f(a, b): return a"))(1, value)
 

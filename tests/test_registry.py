@@ -88,7 +88,7 @@ def test_a_wrong_name_says_what_is_allowed(text, expected):
             "np.bool_, 3)",
             "State: 'heaps' is an array of bool, which numba can't compile; expected np.uint8",
         ),
-        ("np.int8)])", "np.int8), ('note', 'U3')])", "State: expected fields of numbers, got 'note' of type <U3"),
+        ("np.int8)])", "np.int8), ('note', 'U3')])", "State: expected fields of whole .* 'note' is of type <U3"),
         (
             "gain=gain,",
             "gain=gain, endgames=[('all', 9)],",

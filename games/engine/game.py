@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from base.compiler import compiled
-from base.errors import UserError, nearest
+from base.errors import UserError, echoing, short
 from base.seeds import generator
 from base.threads import interruptible
 from games.engine import kernels
 from games.engine.rules import CHANCE, Rules
 
 MOST_SCRATCH = 1 << 29  # bytes
+LONGEST_POSITION = 100_000  # characters: no position of a game that fits a record is longer
 TRIED_PLIES = 200  # of each game that a position is tried out with
 
 Factory = Callable[[Rules], Callable[..., Any]]
@@ -73,9 +74,10 @@ class Game:
 
     def result(self, state: Any, action: int) -> Any:
         """The position after `action`; `state` stays as it is."""
-        if action not in self.legal_actions(state):
+        legal = self.legal_actions(state)
+        if action not in legal:
             name = self.names[action] if 0 <= action < self.actions else action
-            raise UserError(f"expected a legal action of {self.name}, got {name} ({self._choices(state)})")
+            raise UserError(f"expected a legal action of {self.name}, got {name} ({self._choices(legal)})")
         after = state.copy()
         self._result(after, int(action))
         return after
@@ -154,21 +156,37 @@ class Game:
 
     def action(self, state: Any, text: str) -> int:
         """The legal action of that name."""
+        return self._action(text, self.legal_actions(state))
+
+    def _action(self, text: str, legal: Sequence[int]) -> int:
         found = self.id_of(text)
-        if found is not None and found in self.legal_actions(state):
+        if found is not None and found in legal:
             return found
         what = "illegal" if found is not None else "unknown"
-        near = nearest(text, self.names) if found is None else ""
-        raise UserError(f"{what} action '{text}' in {self.name}: {self._choices(state)}{near}")
+        raise UserError(
+            f"{what} action '{short(text)}' in {self.name}: {self._choices(legal)}{self._alike(text, legal)}"
+        )
+
+    def _alike(self, text: str, legal: Sequence[int]) -> str:
+        """A hint where the same letters and digits name a legal action; another digit would be another move."""
+
+        def bare(name: str) -> str:
+            return "".join(filter(str.isalnum, name)).casefold()
+
+        names = [self.names[action] for action in legal if bare(self.names[action]) == bare(text)]
+        return f"; did you mean '{names[0]}'?" if len(names) == 1 and bare(text) else ""
 
     def play(self, text: str, start: Any = None) -> Any:
         """The position after actions given by name, separated by spaces, from `start` or the beginning."""
         state = self.initial() if start is None else start
         for ply, word in enumerate(text.split()):
+            legal = self.legal_actions(state)
             try:
-                state = self.result(state, self.action(state, word))
+                action = self._action(word, legal)
             except UserError as error:
                 raise UserError(f"ply {ply}: {error}") from None
+            state = state.copy()
+            self._result(state, action)
         return state
 
     def render(self, state: Any) -> str:
@@ -183,11 +201,15 @@ class Game:
 
     def parse(self, text: str) -> Any:
         """The position that `text` says."""
+        if len(text) > LONGEST_POSITION:
+            raise UserError(
+                f"position of {self.name}: expected at most {LONGEST_POSITION} characters, got {len(text)}: '{short(text)}'"
+            )
         state = self.blank()
         try:
             self.rules.parse(state, text.strip())
         except ValueError as error:
-            raise UserError(f"position of {self.name}: {error}") from None
+            raise UserError(f"position of {self.name}: {echoing(str(error), text.strip())}") from None
         if "parse" in self.rules.derived:
             self._try_out(state, text)
         return state
@@ -249,11 +271,11 @@ class Game:
             raise UserError(f"player: expected 0 to {self.players - 1}, got {came}")
         return viewer
 
-    def _choices(self, state: Any) -> str:
-        legal = sorted(self.names[action] for action in self.legal_actions(state))
-        if not legal:
+    def _choices(self, legal: Sequence[int]) -> str:
+        names = sorted(self.names[action] for action in legal)
+        if not names:
             return "the game is over"
-        shown = " ".join(legal[:12]) + (f" … ({len(legal)} in all)" if len(legal) > 12 else "")
+        shown = " ".join(names[:12]) + (f" … ({len(names)} in all)" if len(names) > 12 else "")
         return f"legal are {shown}"
 
     def _try_out(self, state: Any, text: str) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from base.errors import UserError, nearest
+from base.errors import UserError, nearest, short
 from base.options import Options, split
 from games.engine.game import Game
 from games.engine.rules import Rules
@@ -61,7 +61,7 @@ def summary_of(name: str) -> str:
 def load(text: str) -> Game:
     """The game that `text` names."""
     if not text.isprintable():
-        raise UserError(f"unknown game {text!r}")
+        raise UserError(f"unknown game {short(text)!r}")
     where, options = split(text)
     files = [value for _, value in options]
     stamps = tuple(
@@ -105,12 +105,13 @@ def _module(where: str) -> ModuleType:
         if where not in builtin_games():
             known = ", ".join(builtin_games())
             raise UserError(
-                f"unknown game '{where}': expected one of {known}, or a file.py{nearest(where, builtin_games())}"
+                f"unknown game '{short(where)}': expected one of {known}, or a file.py{nearest(where, builtin_games())}"
             )
         return importlib.import_module(f"games.{where}")
     path = Path(where).resolve()
     if not path.is_file():
-        raise UserError(f"{where}: expected a file with a game's rules, found no such file")
+        found = "a folder" if path.is_dir() else "no such file"
+        raise UserError(f"{short(where)}: expected a file with a game's rules, found {found}")
     return _imported(where, path, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
