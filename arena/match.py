@@ -59,7 +59,8 @@ class Match:
         return {
             "game": self.game.name,
             "version": self.game.version,
-            "players": list(self.players),
+            "A": self.players[0],
+            "B": self.players[1],
             "seed": self.seed,
             "openings": self.openings.text,
         } | digest

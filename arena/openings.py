@@ -7,8 +7,8 @@
 
 Two openings are the same if they lead to one position or, where the game declares symmetries, to mirror images of one. An opening is
 left out if a glance shows it to be won: two players, zero sum, no dice, and alpha-beta proves it within GLANCE positions (where a game
-has so many moves that these don't reach two plies ahead nothing is looked at). If nothing else is found, as in small games without draws, won
-ones are taken too: both sides play them. When there are no further openings, they come again from the first.
+has so many moves that these don't reach two plies ahead nothing is looked at). If nothing else is found, as in small games without
+draws, won ones are taken too: both sides play them. When there are no further openings, they come again from the first.
 """
 
 from __future__ import annotations
