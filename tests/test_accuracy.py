@@ -252,7 +252,10 @@ def test_a_game_that_the_solver_cannot_do_is_refused_in_one_sentence(name, expec
     oracle._solvers.cache_clear()
 
 
-def test_a_game_in_which_nothing_is_given_away_is_refused_in_one_sentence(tmp_path):
+def test_a_game_in_which_nothing_is_given_away_is_refused_in_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        sample, "shallow_player", lambda game: make_player("random", game)
+    )  # no need to compile alpha-beta
     leaves = {"a1": {"player": 1, "actions": {"b1": 1, "b2": 1}}, "a2": {"player": 1, "actions": {"c1": 1, "c2": 5}}}
     file = tmp_path / "even.json"
     file.write_text(
