@@ -59,6 +59,7 @@ from base.files import cache_folder, remove_leftovers, write_bytes
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MAGIC = b"zermelo kernel 1\n"
+_COUNTS = b"zermelo kernel that allocates\n"
 _KEEP = 2000  # kernels kept on disk; beyond that the least recently used go
 _MOST_FROZEN = 10**6  # bytes; numba refers to a larger array by its address
 _BITS = Path(bits.__file__).read_bytes()  # its code reaches numba by a way of its own
@@ -86,6 +87,9 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
 
     It is a dispatcher apart from the one that other compiled functions inline (`_Inner`), because code that comes from the disk
     can be called but no longer inlined.
+
+    It is compiled without numba's reference counts, which cost kernels a third of their speed although they have nothing to count.
+    What allocates has no such form: then the same is compiled with them.
     """
 
     def __init__(self, function: Callable[..., Any], checked: bool, label: str) -> None:
@@ -93,21 +97,47 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
         translation = _Translation(checked)
         copy = _empty_copy(source)
         super().__init__(copy, targetoptions=_options(checked))
-        with (
-            _translating
-        ):  # a dispatcher is known before it is filled, and must not be taken by another thread until then
+        self._counting: _Counting | None = None
+        # A dispatcher is known before it is filled, and must not be taken by another thread until then.
+        with _translating:
             self._cache = _ContentCache(source, translation.key(source), label or source.__name__)
             translation.fill(copy, source, ())
 
     def _compile_for_args(self, *arguments: Any, **keywords: Any) -> Any:
         _check_arguments(self.source, arguments)
-        _failures.clear()
         try:
             return super()._compile_for_args(*arguments, **keywords)
         except (UserError, Warning):
             raise
+        except Exception:
+            return self._compile_counting(arguments, keywords)
+
+    def _compile_counting(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        if self._counting is None:
+            with _translating:
+                self._counting = _Counting(self)
+        _failures.clear()
+        try:
+            entry = self._counting._compile_for_args(*arguments, **keywords)
+        except (UserError, Warning):
+            raise
         except Exception as error:  # numba lets some errors of its own pass bare; all are about the source
             raise UserError(_explained(error, self.source)) from error
+        for kinds, result in self._counting.overloads.items():
+            if kinds not in self.overloads:
+                self.add_overload(result)
+                self._cache.note_counting(kinds, self.targetctx)
+        return entry
+
+
+class _Counting(CPUDispatcher):  # type: ignore[misc]
+    """The same entry with reference counts."""
+
+    def __init__(self, entry: _Entry) -> None:
+        copy = _empty_copy(entry.source)
+        super().__init__(copy, targetoptions=entry.targetoptions | {"_nrt": True})
+        self._cache = entry._cache.of_counting()
+        _fill_counting(copy, entry.py_func)
 
 
 class _Inner(CPUDispatcher):  # type: ignore[misc]
@@ -116,6 +146,16 @@ class _Inner(CPUDispatcher):  # type: ignore[misc]
     numba would compile anew for every constant given. That is slow, and a `count(states, 0)` that calls `count(states, level + 1)`
     would be one of two overloads, the other unknown to the cache. Only where nothing else works is a constant a type of its own.
     """
+
+    _counting: _Inner | None = None
+
+    def counting(self) -> _Inner:
+        """The same with reference counts, and so all that it calls: numbers of references are kept by all or none."""
+        if self._counting is None:
+            copy = _empty_copy(self.py_func)
+            self._counting = _Inner(copy, targetoptions=self.targetoptions | {"_nrt": True})
+            _fill_counting(copy, self.py_func)
+        return self._counting
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         with contextlib.suppress(NumbaError):
@@ -192,6 +232,28 @@ class _Translation:
         return types.ModuleType(value.__name__) if _is_own_module(value) else value
 
 
+def _fill_counting(copy: types.FunctionType, function: types.FunctionType) -> None:
+    """Give `copy` what `function`, which is filled, refers to, with the counting dispatchers."""
+
+    def counting(value: Any) -> Any:
+        if isinstance(value, _Inner):
+            return value.counting()
+        if isinstance(value, tuple):
+            items = [counting(item) for item in value]
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        if _is_own_module(value):
+            module = types.ModuleType(value.__name__)
+            vars(module).update({name: counting(item) for name, item in vars(value).items()})
+            return module
+        return value
+
+    copy.__globals__.update(
+        {name: counting(value) for name, value in function.__globals__.items() if name not in copy.__globals__}
+    )
+    for cell, old in zip(copy.__closure__ or (), function.__closure__ or (), strict=True):
+        cell.cell_contents = counting(old.cell_contents)
+
+
 _inner_dispatchers: WeakKeyDictionary[Callable[..., Any], dict[tuple[bool, str], Dispatcher]] = WeakKeyDictionary()
 _translating = threading.Lock()
 
@@ -209,7 +271,7 @@ def _empty_copy(function: types.FunctionType) -> types.FunctionType:
 
 def _options(checked: bool) -> dict[str, Any]:
     model = "python" if checked else "numpy"  # numpy's: division by zero is not looked for
-    return {"nopython": True, "nogil": True, "boundscheck": checked, "error_model": model}
+    return {"nopython": True, "nogil": True, "boundscheck": checked, "error_model": model, "_nrt": False}
 
 
 def _plain(function: Any) -> types.FunctionType:
@@ -417,6 +479,8 @@ class _ContentCache(_Cache):  # type: ignore[misc]
         with contextlib.suppress(OSError):  # nothing is kept here, or there is nowhere to keep it
             path = self._path(signature, target)
             data = path.read_bytes()
+            if data == _COUNTS:
+                raise _Allocates
             try:
                 result = CompileResult._rebuild(target, *pickle.loads(_payload(data)))
             except Exception:  # damaged in whatever way: the source is at hand, so build it again
@@ -427,6 +491,15 @@ class _ContentCache(_Cache):  # type: ignore[misc]
                 return result
         _announce(self._label)
         return None
+
+    def of_counting(self) -> _ContentCache:
+        """The cache of the same code with reference counts."""
+        return _ContentCache(self._function, _hash(self._key, "counting"), self._label)
+
+    def note_counting(self, signature: Any, target: Any) -> None:
+        """So that the next process does not try in vain to do without."""
+        with contextlib.suppress(OSError):
+            write_bytes(self._path(signature, target), _COUNTS)
 
     def save_overload(self, signature: Any, result: Any) -> None:
         if reason := _uncachable(result.library):
@@ -448,6 +521,10 @@ class _ContentCache(_Cache):  # type: ignore[misc]
 
     def flush(self) -> None:
         """Part of numba's protocol; content keys never go stale."""
+
+
+class _Allocates(Exception):
+    """Inside: known not to compile without reference counts."""
 
 
 def _payload(data: bytes) -> bytes:

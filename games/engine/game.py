@@ -220,16 +220,18 @@ class Game:
     # ── counting and playing ──
 
     def perft(self, depth: int, state: Any = None, turns: bool = False) -> int:
-        """Number of action sequences of exactly `depth` actions (or whole turns); a finished position has none."""
+        """Number of action sequences of exactly `depth` actions (or whole turns). A finished position has none, of any depth; an
+        unfinished one has one of depth 0, the empty one."""
         state = self._counted_from(depth, state)
-        return 0 if depth > 0 and self.is_terminal(state) else self._count(state, depth, turns)
+        return 0 if self.is_terminal(state) else self._count(state, depth, turns)
 
     def divide(self, depth: int, state: Any = None, turns: bool = False) -> dict[str, int]:
         """Perft split by the first action, by name."""
         state = self._counted_from(depth, state)
         found = {}
         for action in self.legal_actions(state) if depth > 0 else []:
-            after = self.result(state, action)
+            after = state.copy()
+            self._result(after, action)
             is_whole = not turns or not self.movements(after) or self._to_move(after) != self._to_move(state)
             left = depth - 1 if is_whole else depth
             found[self.names[action]] = self._count(after, left, turns)
@@ -284,10 +286,13 @@ class Game:
     def _try_position(self, state: Any, text: str) -> None:
         """Refuse a position on which the game's own rules run aground."""
         rules = self.rules
-        try:
+
+        def play_on() -> None:
             for attempt in range(3):
-                trial, rng = state.copy(), generator(attempt, "position")
-                within(PATIENCE, functools.partial(wander, rules, trial, rng, min(rules.max_plies, TRIED_PLIES)))
+                wander(rules, state.copy(), generator(attempt, "position"), min(rules.max_plies, TRIED_PLIES))
+
+        try:
+            within(PATIENCE, play_on)
             if not CHANCE <= self._mover_at_the_end(state) < rules.players:
                 raise Broken("to_move", "an impossible player")
         except (Exception, Overtime):  # whatever the rules trip over

@@ -102,9 +102,9 @@ def wander(
     with np.errstate(over="ignore"):
         for ply in range(most + 1):
             over = bool(rules.is_terminal(state))
-            for ask in questions:
-                ask(state.copy())
             if over:
+                for ask in questions:
+                    ask(state.copy())
                 utilities = [float(rules.utility(state, player)) for player in range(rules.players)]
                 if rules.zero_sum and abs(sum(utilities)) > 1e-6:
                     raise Broken("utility", f"utilities {utilities} in a game of zero sum")
@@ -122,6 +122,8 @@ def wander(
             mover = int(rules.to_move(state))
             if not lowest <= mover < rules.players:
                 raise Broken("to_move", f"player {mover}; expected {lowest} to {rules.players - 1}")
+            for ask in questions:
+                ask(state.copy())
             if ply == most:
                 if most == rules.max_plies:
                     raise Broken("is_terminal or max_plies", f"no end after max_plies = {most} plies")
