@@ -36,7 +36,6 @@ LONGEST_VALUE = 10_000  # characters that are kept of one value
 MOST_VALUES = 1_000  # that are kept of one property
 OWN = {"GM", "FF", "CA", "AP", "SZ", "KM", "RE", "PB", "PW", "AB", "AW", "AE", "PL", "B", "W"}  # ours to write
 ENDINGS = {"R": "resigned", "T": "time forfeit", "F": "forfeit"}
-MARKS = {ending: mark for mark, ending in ENDINGS.items()}
 
 _IDENTIFIER = re.compile(r"[A-Za-z]+")
 _VALUE = re.compile(r"[^\\\]]*(?:\\.[^\\\]]*)*\\?", re.DOTALL)
@@ -312,7 +311,9 @@ def _result_of(record: GameRecord) -> str:
     assert record.outcome is not None
     if record.outcome[0] == record.outcome[1]:
         return "0"
-    return ("B+" if record.outcome[0] > 0 else "W+") + MARKS.get(record.ending, "")
+    words = {"resign": "R", "time forfeit": "T", "forfeit": "F"}  # the arena says who, and why
+    mark = next((mark for word, mark in words.items() if word in record.ending), "")
+    return ("B+" if record.outcome[0] > 0 else "W+") + mark
 
 
 def _escaped(text: str) -> str:
