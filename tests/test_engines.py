@@ -247,9 +247,9 @@ def test_a_command_may_be_a_script():
 
 
 def test_a_program_that_only_closes_its_output_has_left():
-    with subprocesses.Companion("sh -c 'exec >&-; sleep 60'") as companion:
-        with pytest.raises(subprocesses.Ended, match="closed its output"):
-            companion.receive(time.monotonic() + 5)
+    companion = subprocesses.Companion("sh -c 'exec >&-; sleep 60'")
+    with companion, pytest.raises(subprocesses.Ended, match="closed its output"):
+        companion.receive(time.monotonic() + 5)
     assert not is_alive(companion.pid)
 
 
