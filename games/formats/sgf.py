@@ -28,7 +28,7 @@ from base.errors import UserError
 from base.files import StrPath
 from games.engine.game import Game
 from games.formats.broken import Broken, Report, lines_of, on_stderr, short, sound_records
-from games.record import GameRecord, make_record
+from games.record import ILLEGAL, GameRecord, make_record, replayer
 
 GO = "go"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -219,16 +219,17 @@ def _start_of(stones: Any, mover: str, game: Game, line: int) -> Any:
 
 def _replayed(text: SgfGame, root: Node, game: Game, start: Any, moves: list[tuple[str, int, int]]) -> GameRecord:
     """Plays the moves and settles how the game ended."""
-    state = game.initial() if start is None else start
-    actions: list[int] = []
-    for colour, action, line in moves:
-        if game.is_terminal(state):
-            break
-        if action not in game.legal_actions(state):
-            what = f"{colour} {game.name_of(action)}"
-            raise Broken(line, f"ply {len(actions)}: expected a legal move, got {what} in {game.text(state)}")
-        actions.append(action)
-        state = game.result(state, action)
+    states = game.scratch(game.initial() if start is None else start, len(moves) + 1)
+    scratch = np.zeros(game.rules.max_legal, np.int32), np.zeros(game.actions, np.int32)
+    actions = [action for _, action, _ in moves]
+    nothing = np.zeros(len(moves) + 1, np.int64), np.zeros(0, np.int32)  # no policies
+    ply, fault = game.kernel(replayer)(states, *scratch, np.array(actions, np.int32), *nothing)
+    state = states[ply]
+    if fault == ILLEGAL:
+        colour, action, line = moves[ply]
+        what = f"{colour} {game.name_of(action)}"
+        raise Broken(line, f"ply {ply}: expected a legal move, got {what} in {game.text(state)}")
+    actions = actions[:ply]
     result = (root.get("RE") or [""])[0].strip()
     outcome, ending = _outcome_of(result)
     if game.is_terminal(state):
