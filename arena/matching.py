@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from contextlib import ExitStack
 
 from tqdm import tqdm
 
@@ -58,15 +59,13 @@ def run_match(options: argparse.Namespace) -> int:
     blocks = -(-options.games // size)
     if blocks * size != options.games:
         tell(f"games: {options.games} is rounded up to {blocks * size}, so that every opening is played from all sides")
-    results = None
-    if options.records:
-        results = Results(options.records, match.settings, game, size, options.resume)
-    try:
-        with tqdm(total=blocks * size, unit=" games", disable=None, smoothing=0.1) as bar:
-            tally = match.play(blocks, options.workers, results, sprt, Watch(bar))
-    finally:
-        if results is not None:
-            results.close()
+    with ExitStack() as stack:
+        results = None
+        if options.records:
+            found = Results(options.records, match.settings, game, size, options.resume, report=tell)
+            results = stack.enter_context(found)
+        bar = stack.enter_context(tqdm(total=blocks * size, unit=" games", disable=None, smoothing=0.1))
+        tally = match.play(blocks, options.workers, results, sprt, Watch(bar))
     report(match, tally, sprt, options.json)
     return INTERRUPTED if match.is_interrupted else 0
 
@@ -107,8 +106,8 @@ def report(match: Match, tally: Tally, sprt: Sprt | None, as_json: bool) -> None
         return
     print(tally.text())
     if sprt is not None:
-        elo = {"H0": sprt.elo0, "H1": sprt.elo1}.get(match.verdict or "")
-        verdict = f"{match.verdict} accepted: {elo:+g} Elo" if elo is not None else "not decided"
+        elos = {"H0": (sprt.elo0, sprt.elo1), "H1": (sprt.elo1, sprt.elo0)}.get(match.verdict or "")
+        verdict = f"{match.verdict} accepted, Elo {elos[0]:g} rather than {elos[1]:g}" if elos else "not decided"
         print(f"SPRT       {verdict} (log-likelihood ratio {ratio:+.2f} in [{low:.2f}, {high:.2f}])")
 
 

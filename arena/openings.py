@@ -79,8 +79,8 @@ class Openings:
             self._draw = self._drawn(few, many)
 
     def __iter__(self) -> Iterator[Opening]:
-        for number in itertools.count():
-            if not self._is_exhausted:
+        for number in itertools.count():  # from the first again, whoever iterates anew
+            if number >= len(self._found) and not self._is_exhausted:
                 self._is_exhausted = not self._find()
             if not self._found:
                 self._found = self._take_decided()

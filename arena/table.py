@@ -190,7 +190,7 @@ class Table:
 
     def _refusal(self, word: str, found: int | None) -> str:
         names = [self.game.names[action] for action in self.game.legal_actions(self.state)]
-        word = word[:40] if word.isprintable() else repr(word[:40])
+        word = word[:40] if word.isprintable() else repr(word[:40])[1:-1]
         what = "is not a legal move here" if found is not None else "is no move and no command"
         near = nearest(word, [*names, *COMMANDS]) or "; m shows the moves, help the commands"
         return f"'{word}' {what}{near}"

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from arena.choosing import rounded
 from arena.statistics import PAIRS, Array, count, elo_of, interval, superiority
 from games import Game
 from games.record import GameRecord
@@ -153,7 +154,7 @@ class Tally:
         if self.game.players > 2:
             a, b = self.utility(0), self.utility(1)
             found |= {"utility": [a.value, b.value], "utility_interval": [[a.low, a.high], [b.low, b.high]]}
-        return {key: rounded(value) for key, value in found.items()}
+        return {key: _rounded(value) for key, value in found.items()}
 
     def brief(self) -> str:
         """For the progress bar."""
@@ -219,11 +220,10 @@ def estimate(results: Sequence[float], values: Array) -> Estimate:
     return Estimate(float(np.mean(results)), float(low), float(high))
 
 
-def rounded(found: Any) -> Any:
-    """Floats to six digits behind the point, wherever they are."""
+def _rounded(found: Any) -> Any:
     if isinstance(found, list):
-        return [rounded(value) for value in found]
-    return round(found, 6) if isinstance(found, float) else found
+        return [_rounded(value) for value in found]
+    return rounded(found) if isinstance(found, float) else found
 
 
 def _percent(score: Estimate) -> str:

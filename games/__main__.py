@@ -141,7 +141,9 @@ def run_doctor(options: argparse.Namespace) -> int:
     findings = examine(game, options.games, options.seed, say=lambda line: print(f"  {line}", flush=True))
     for finding in findings:
         print(f"\n{finding}")
-    print(f"\n{'nothing found' if not findings else f'{len(findings)} of its laws are broken'}")
+    print(
+        f"\n{['nothing found', 'one law is broken'][len(findings)] if len(findings) < 2 else f'{len(findings)} laws are broken'}"
+    )
     return 1 if findings else 0
 
 

@@ -425,6 +425,7 @@ def test_a_text_means_one_checkpoint(shelves, monkeypatch):
         ("../first", "unknown checkpoint"),
         ("0123456789", "unknown checkpoint"),
         ("first\0", "unknown checkpoint"),
+        ("x" * 300, "unknown checkpoint 'xxx.*: File name too long"),
     ],
 )
 def test_an_unknown_text_is_one_line(shelves, text, words):

@@ -1,6 +1,7 @@
 """Networks: every kind in the folder learns and answers in the right terms; inference is the net, whatever the row."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 
 from base.errors import UserError
 from base.seeds import generator
+from benchmarks import inference as inference_benchmark
 from games import load
 from nets import Inference, Symmetries, make_net
 from nets.heads import FEW, Outcome, policy_loss
@@ -155,8 +157,10 @@ def test_many_utilities_are_one_number_for_each_player():
     targets = outcome.value_targets(torch.tensor([[0.1, 0.2, -0.3]]))
     assert targets.tolist() == [pytest.approx([0.1, 0.2, -0.3])]
     assert outcome.value_loss(torch.atanh(targets), targets).item() == pytest.approx(0, abs=1e-12)
-    assert Outcome.of(load("othello").rules).values  # three of them
-    assert len(load("dots_and_boxes:players=3").rules.values) <= FEW
+    assert Outcome.of(load("dots_and_boxes:rows=5,cols=5,players=3").rules).values == ()  # the game lists none
+    listed = replace(load("nim").rules, values=np.linspace(-1, 1, FEW + 1))
+    assert Outcome.of(listed).values == ()
+    assert len(Outcome.of(replace(listed, values=np.linspace(-1, 1, FEW))).values) == FEW
 
 
 def test_two_players_of_a_zero_sum_are_each_others_negative_in_relative_order():
@@ -349,6 +353,34 @@ def test_answers_belong_to_the_caller():
         assert (one == other).all()
 
 
+def test_observations_may_lie_in_memory_as_they_like():
+    evaluate = Inference(make_net("resnet:1x8", load("tic_tac_toe")), 4)
+    x = np.random.default_rng(0).random(evaluate.shape, np.float32)
+    expected = evaluate(x)
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    for other in (frozen, np.asfortranarray(x), x[::-1].copy()[::-1], np.stack([x, x], -1)[..., 0]):
+        for one, bits in zip(evaluate(other), expected, strict=True):
+            assert (one == bits).all()
+
+
+def test_nets_train_in_mixed_precision():
+    """As a learner does on a processor that multiplies in bf16: the statistics and the losses stay in 32 bits."""
+    for text in SIZED:
+        net = make_net(text, load("tic_tac_toe")).to(memory_format=torch.channels_last)
+        planes = torch.rand(8, 2, 3, 3, generator=torch.Generator().manual_seed(0))
+        with torch.autocast("cpu", torch.bfloat16):
+            logits, values = net.train()(planes.to(memory_format=torch.channels_last))
+        targets = net.outcome.value_targets(torch.zeros(8, 2))
+        loss = (policy_loss(logits, torch.full((8, 9), 1 / 9)) + net.outcome.value_loss(values, targets)).mean()
+        loss.backward()
+        assert loss.dtype == torch.float32
+        assert all(
+            each.dtype == torch.float32 and bool(torch.isfinite(each).all()) for each in net.state_dict().values()
+        )
+        assert all(each.grad is not None and bool(torch.isfinite(each.grad).all()) for each in net.parameters())
+
+
 def test_inference_leaves_the_number_of_threads_as_it_was():
     net = make_net("mlp:1x8", load("tic_tac_toe"))
     before = torch.get_num_threads()
@@ -395,6 +427,12 @@ def test_a_normed_layer_is_torchs_batch_norm():
     assert torch.allclose(layer.mean, theirs.running_mean) and torch.allclose(layer.variance, theirs.running_var)
     layer.eval(), theirs.eval()
     assert torch.allclose(layer(x), theirs(layer.layer(x)), atol=1e-6)
+
+
+def test_inference_is_measured_beside_plain_torch():
+    game = load("tic_tac_toe")
+    cells = inference_benchmark.row(game, make_net("mlp:1x8", game), 4, 16)
+    assert len(cells) == 6 and cells[0] == "4" and cells[3].endswith("×")
 
 
 # ── symmetries ──

@@ -5,11 +5,13 @@ The first line of a law's docstring is its name, as the doctor and the tests sho
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,16 +19,18 @@ import numpy as np
 from base.compiler import compiled
 from base.errors import UserError
 from base.seeds import below, generator
+from base.threads import Overtime, within
 from games.engine import kernels
-from games.engine.patient import POSITIONS, Finding, Patient, Played, Position, place_of
+from games.engine.patient import POSITIONS, Finding, Patient, Played, Position
 from games.engine.rules import CHANCE
+from games.engine.trial import PATIENCE, place_of
 
 Verdict = tuple[Finding | None, str]
 Law = Callable[[Patient], Verdict]
 
 
 def can_be_played(patient: Patient) -> Verdict:
-    """the rules run: interpreted, no function raises an error"""
+    """the rules run: interpreted, no function raises an error, and each comes to an end"""
     law = name_of(can_be_played)
     spent, plies = 0.0, 0
     for seed in range(patient.games):
@@ -35,12 +39,11 @@ def can_be_played(patient: Patient) -> Verdict:
             break
         start = time.perf_counter()
         try:
-            plies += patient.play(seed, "interpreted", most).plies + 1
+            plies += within(PATIENCE, functools.partial(patient.play, seed, "interpreted", most)).plies + 1
         except UserError:
             raise
-        except Exception as error:
-            seen = f"{type(error).__name__}: {error}"
-            return patient.finding(law, place_of(error), seen, last_position(patient, seed)), f"{seed} games"
+        except (Exception, Overtime) as error:
+            return patient.finding(law, place_of(error), seen_of(error), last_position(patient, seed)), f"{seed} games"
         spent += time.perf_counter() - start
     return None, f"{plies} positions"
 
@@ -49,22 +52,22 @@ def same_in_three_ways(patient: Patient) -> Verdict:
     """interpreted = compiled = bounds-checked: the same games, the same answers"""
     law = name_of(same_in_three_ways)
     spent, plies = 0.0, 0
+    for how in ("checked", "compiled"):
+        patient.play(0, how, 0)  # compiles, so that no game waits for it
     for seed in range(patient.games):
         try:
-            checked = patient.play(seed, "checked")
-        except (IndexError, ZeroDivisionError) as error:
-            position = last_position(patient, seed)
-            return patient.finding(
-                law, "an index or a division", f"compiled with checks: {error}", position
-            ), f"{seed} games"
-        ways = {"compiled": patient.play(seed, "compiled")}
+            checked = patient.play_for(PATIENCE, seed, "checked")
+            ways = {"compiled": patient.play_for(PATIENCE, seed, "compiled")}
+        except (IndexError, ZeroDivisionError, Overtime) as error:
+            position, place = last_position(patient, seed), "an index, a division or a loop"
+            return patient.finding(law, place, f"compiled with checks: {seen_of(error)}", position), f"{seed} games"
         most = patient.plies_affordable(patient.seconds, spent, plies)
         if most:
             start = time.perf_counter()
             try:
-                ways["interpreted"] = patient.play(seed, "interpreted", most)
-            except Exception as error:  # further on than can_be_played got
-                seen = f"interpreted: {type(error).__name__}: {error}"
+                ways["interpreted"] = within(2 * PATIENCE, functools.partial(patient.play, seed, "interpreted", most))
+            except (Exception, Overtime) as error:  # further on than can_be_played got
+                seen = f"interpreted: {seen_of(error)}"
                 return patient.finding(law, place_of(error), seen, last_position(patient, seed)), f"{seed} games"
             spent += time.perf_counter() - start
             plies += ways["interpreted"].plies + 1
@@ -77,6 +80,12 @@ def same_in_three_ways(patient: Patient) -> Verdict:
         if len(patient.positions) < POSITIONS:
             patient.keep(checked)
     return None, f"{patient.games} games, {plies} positions of them interpreted"
+
+
+def seen_of(error: BaseException) -> str:
+    if isinstance(error, Overtime):
+        return "still at it after many seconds; is there a loop that never ends?"
+    return f"{type(error).__name__}: {error}"
 
 
 def differing(patient: Patient, one: Played, other: Played, shortened: bool) -> tuple[int, str, str] | None:
@@ -96,24 +105,25 @@ def differing(patient: Patient, one: Played, other: Played, shortened: bool) -> 
     return min(one.plies, other.plies), "is_terminal", "the length of the game"
 
 
-def last_position(patient: Patient, seed: int) -> Position | None:
+def last_position(patient: Patient, seed: int) -> Position:
     """Where a game that fails has got to: replayed interpreted, without the questions that may be what fails."""
-    rules, states = patient.rules, [patient.game.blank()]
-    moves: list[int] = []
-    actions, rng, sample = np.zeros(rules.max_legal, np.int32), patient.rng(seed), kernels.sampler(rules)
-    with np.errstate(over="ignore"):
-        try:
-            rules.initial(states[0])
-            while not rules.is_terminal(states[-1]) and len(moves) <= rules.max_plies:
-                following = states[-1].copy()
-                move = int(sample(states[-1], actions, rng))
-                rules.result(following, move)
-                states.append(following)
-                moves.append(move)
-        except Exception:
-            pass
-    record = patient.game.blanks(len(states))
-    for ply, state in enumerate(states):
+    rules = patient.rules
+    states, moves = [patient.game.blank()], list[int]()
+
+    def replay() -> None:
+        actions, rng, sample = np.zeros(rules.max_legal, np.int32), patient.rng(seed), kernels.sampler(rules)
+        rules.initial(states[0])
+        while not rules.is_terminal(states[-1]) and len(moves) <= rules.max_plies:
+            following = states[-1].copy()
+            move = int(sample(states[-1], actions, rng))
+            rules.result(following, move)
+            states.append(following)
+            moves.append(move)
+
+    with np.errstate(over="ignore"), suppress(Exception, Overtime):
+        within(PATIENCE, replay)
+    record = patient.game.blanks(len(moves) + 1)
+    for ply, state in enumerate(states[: len(moves) + 1]):
         record[ply] = state
     return Position(Played(seed, record, np.array(moves, np.int32), np.zeros((0, 0), np.uint64)), len(moves))
 
@@ -189,7 +199,7 @@ def questions_change_nothing(patient: Patient) -> Verdict:
                 try:
                     ask(asked)
                 except Exception as error:
-                    return patient.finding(law, place_of(error), f"{type(error).__name__}: {error}", position), ""
+                    return patient.finding(law, place_of(error), seen_of(error), position), ""
                 field = patient.differing_field(asked, position.state)
                 if field:
                     return patient.finding(law, name, f"State.{field} is another after the question", position), ""
@@ -381,13 +391,14 @@ def names_parse_back(patient: Patient) -> Verdict:
     for position in sample(patient, 100):
         try:
             text = game.text(position.state)
-            back = game.parse(text)
+            back = game.parse(text, trusted=True)  # that games end is another law's
             if patient.identity(back) != patient.identity(position.state):
                 seen = f"'{text}' leads back to another position: {game.text(back)}"
                 return patient.finding(law, "text or parse", seen, position), ""
+        except UserError as error:
+            return patient.finding(law, "text or parse", str(error), position), ""
         except Exception as error:
-            where = place_of(error) if not isinstance(error, UserError) else "text or parse"
-            return patient.finding(law, where, f"{type(error).__name__}: {error}", position), ""
+            return patient.finding(law, place_of(error), seen_of(error), position), ""
         if "\n" in text:
             return patient.finding(law, "text", "text of several lines", position), ""
     return None, f"{count} positions"

@@ -89,7 +89,9 @@ def _load(module: ModuleType, where: str, given: tuple[tuple[str | None, str], .
     name = Path(where).name if is_file else where
     spec = str(Path(where).resolve()) if is_file else where
     found_anywhere = {key: os.path.abspath(value) if _names_file(value) else value for key, value in resolved.items()}
-    return Game(rules, name + options.text(resolved), spec + options.text(found_anywhere), resolved)
+    return Game(
+        rules, name + options.text(resolved), spec + options.text(found_anywhere), resolved, is_tried=not is_file
+    )
 
 
 def _names_file(value: Any) -> bool:
