@@ -3,6 +3,7 @@
     plies=4           four random plies
     plies=2-6         two to six
     FILE              a line of moves each, or `position:` and the game's own notation; empty lines and lines with # are passed over
+    FILE.pgn, .sgf    games of chess, of go: each is an opening of all its moves
     (nothing)         as many plies as give a thousand openings, but no more than a third of a game
 
 Two openings are the same if they lead to one position or, where the game declares symmetries, to mirror images of one. An opening is
@@ -25,9 +26,11 @@ from base.errors import UserError
 from base.seeds import Rng, below, generator, uniform
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from games import CHANCE, Game
+from games.record import read_records
 
 PLENTY = 1000  # openings that the default is to give
 WALKS = 32  # random games that it is estimated from
+SUFFIXES = (".pgn", ".sgf")
 TRIES = 300  # in a row without a new opening: there are no more
 GLANCE = 1000  # positions
 
@@ -127,25 +130,36 @@ class Openings:
             yield Opening(tuple(walk(self.game, rng, length)))
 
     def _read(self, path: Path) -> None:
-        game, count = self.game, 0
-        with open(path, encoding="utf-8", errors="replace") as file:
-            for number, line in enumerate(file, 1):
-                text = line.strip()
-                if not text or text.startswith("#"):
-                    continue
-                count += 1
-                try:
-                    state = state_of(game, text)
-                except UserError as error:
-                    raise UserError(f"{path}:{number}: {error}") from None
-                position = text.removeprefix(POSITION).strip() if text.startswith(POSITION) else None
-                words = () if position is not None else text.split()
-                self._add(Opening(tuple(game.id_of(word) for word in words), position), state)  # type: ignore[misc]
+        count = 0
+        for opening in self._written(path):
+            count += 1
+            self._add(opening, opening.state(self.game))
         self._is_exhausted = True
         if not count:
             raise UserError(f"{path}: expected openings, a line each, got none")
         if self._found and len(self._found) < count:
             self.notes = f"{path}: left out {count - len(self._found)} of {count} openings: played out, won already, or given twice"
+
+    def _written(self, path: Path) -> Iterator[Opening]:
+        """What stands in a file. A game of PGN or SGF is an opening of all its moves."""
+        game = self.game
+        if path.suffix.lower() in SUFFIXES:
+            for record in read_records(path, game):
+                position = None if record.start is None else game.text(record.first_position(game))
+                yield Opening(tuple(record.moves.tolist()), position)
+            return
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                text = line.strip()
+                if not text or text.startswith("#"):
+                    continue
+                try:
+                    state_of(game, text)
+                except UserError as error:
+                    raise UserError(f"{path}:{number}: {error}") from None
+                position = text.removeprefix(POSITION).strip() if text.startswith(POSITION) else None
+                words = () if position is not None else text.split()
+                yield Opening(tuple(game.id_of(word) for word in words), position)  # type: ignore[misc]
 
 
 def walk(game: Game, rng: Rng, plies: int) -> list[int]:

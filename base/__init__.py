@@ -7,6 +7,7 @@ files     durable writes, locks, leftovers, the cache folder
 log       the framed, append-only, checksummed log
 pool      worker processes for long jobs over all cores
 seeds     seeds with a purpose, and the random generator of kernels
+subprocesses  other people's programs, talked to in lines and never waited for longer than a deadline
 """
 
 import sys

@@ -239,6 +239,20 @@ def test_an_engine_that_died_between_moves_forfeits_or_is_replaced(log):
     assert CHESS.name_of(player.choose(CHESS.initial()).action) == "e2e4"
 
 
+def test_a_command_may_be_a_script():
+    assert split("gtp:./go.py") == ("gtp", [(None, "./go.py")])
+    assert split("uci:engine.py,ms=5") == ("uci", [(None, "engine.py"), ("ms", "5")])
+    for file in ("./a:b.py", "/tmp/x:y/nim.py", "nim.py", "C:/nim.py"):
+        assert split(f"{file}:most=9") == (file, [("most", "9")])
+
+
+def test_a_program_that_only_closes_its_output_has_left():
+    companion = subprocesses.Companion("sh -c 'exec >&-; sleep 60'")
+    with companion, pytest.raises(subprocesses.Ended, match="closed its output"):
+        companion.receive(time.monotonic() + 5)
+    assert not is_alive(companion.pid)
+
+
 def test_a_forfeit_survives_the_way_between_processes():
     other = copy.copy(Forfeit("illegal move 'e2e5'"))
     assert type(other) is Forfeit and other.reason == "illegal move 'e2e5'"
