@@ -16,7 +16,7 @@ depths 1, 2, 3 …
 | growth  | of the tree per ply, over the last two plies reached                                                           |
 | nodes/s | at the greatest depth reached                                                                                 |
 
-~ marks what was extrapolated from the depths that were reached, as if every two plies went on to multiply the nodes as the last two did.
+~ marks what was extrapolated from the depths reached, as if every two plies more went on to multiply the nodes as the last two did.
 
 Positions are fixed: of chess the first of those of Bratko and Kopec, which are middlegames; of other games after random actions, none
 of them proven by the usual search to the target depth. The table of positions is empty before each search.
@@ -230,7 +230,7 @@ TABLE = Table(
     columns={
         "step": Column(24),
         "depth": Column(7),
-        "nodes": Column(10),
+        "nodes": Column(10, short),
         "of bare": Column(10, lambda ratio: f"{ratio:.3g}×"),
         "seen": Column(9, lambda ratio: f"{ratio:.3g}×"),
         "growth": Column(8, lambda factor: f"{factor:.2f}"),

@@ -1,7 +1,7 @@
 """What a ply more is worth: the table `depths` of `benchmarks.search`.
 
-Alpha-beta to depth n plays a match of --games games against alpha-beta to depth n-1 (`arena.match`): random openings from --seed, each
-played from both sides. No clock is involved, so a busy machine only takes longer. Elo with its interval of 95 %; the sum is that over
+Alpha-beta to depth n plays a match of --pairs pairs of games against alpha-beta to depth n-1 (`arena.match`): random openings
+from --seed, each played from both sides. No clock is involved, so a busy machine only takes longer. Elo with its interval of 95 %; the sum is that over
 depth 1, which is 0. Distinct games are what the result rests on: both players are deterministic.
 """
 
@@ -24,7 +24,7 @@ def rows(game: Game, options: Options) -> Iterator[Row]:
     for depth in range(2, (options.depth or DEEPEST) + 1):
         players = [PLAYER.format(depth=each) for each in (depth, depth - 1)]
         match = Match(game, *players, seed=options.seed)
-        tally = match.play(blocks=-(-options.games // match.block_size), workers=options.workers)
+        tally = match.play(blocks=options.pairs, workers=options.workers)
         if match.is_interrupted:
             raise KeyboardInterrupt
         elo = tally.elo()

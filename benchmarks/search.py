@@ -7,8 +7,8 @@
 
 {tables}
 
-Each table's columns are explained where it is made: ablation.py, solver.py, rollouts.py, depths.py. All but `depths` run on one core and
-count its time alone, so other work on the machine disturbs them little; ratios of one run can be relied on, digits cannot.
+Each table's columns are explained where it is made: ablation.py, solver.py, rollouts.py, depths.py. All but `depths` run on one core
+and count its time alone, so other work on the machine disturbs them little; ratios of one run can be relied on, digits cannot.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
 from functools import partial
-from typing import Any
 
 from base.errors import Arguments, UserError, run_command
 from benchmarks import ablation, depths, rollouts, solver
@@ -41,7 +40,7 @@ HELP = {
     "mb": "ablation, solver: of the transposition table",
     "simulations": "rollouts: in the one tree",
     "each": "rollouts: in each of 64 trees",
-    "games": "depths: of a match",
+    "pairs": "depths: of games in each match",
     "workers": "depths: processes",
     "seed": "of positions, openings and random games",
 }

@@ -34,8 +34,8 @@ class Options:
     """Rollouts: of a search with random games."""
     each: int = 400
     """Rollouts: in each of the trees side by side."""
-    games: int = 200
-    """Depths: of a match, rounded up to pairs."""
+    pairs: int = 100
+    """Depths: of games in each match."""
     workers: int = field(default_factory=cores)
     """Depths: processes."""
     seed: int = 1
