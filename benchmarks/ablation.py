@@ -4,7 +4,8 @@ Organs are added one at a time, from plain minimax to the search as it plays by 
 depths 1, 2, 3 …
 
     exact         what keeps minimax's value: values of all steps at one depth are compared, and the run ends where they differ
-    selective     what searches some lines deeper and others less deep; the last one makes the search as it plays by default
+    selective     what searches some lines deeper and others less deep, beginning with table hits that exactness forbids: of a greater
+                  depth, and of another path; the last one makes the search as it plays by default
     usual, and    one switch changed in that
 
 | column  | what                                                                                                        |
