@@ -14,6 +14,7 @@ depths 1, 2, 3 …
 | nodes   | visited to reach the target depth, geometric mean over the positions; with iterative deepening all iterations |
 | of bare | how many times fewer than bare alpha-beta's (the line "alpha-beta") at the target depth                        |
 | seen    | the same at the deepest depth that both reached: no extrapolation in it                                        |
+| saves   | likewise against the step before, or against the usual search                                                 |
 | growth  | of the tree per ply, over the last two plies reached                                                           |
 | nodes/s | at the greatest depth reached                                                                                 |
 
@@ -86,6 +87,7 @@ def rows(game: Game, options: Options) -> Iterator[Row]:
     target = options.depth or suite.depth
     states = positions(game, suite.plies, target, options)
     bare: list[float] = []
+    before: list[float] = []
     values: list[list[float]] = []
     for step in steps(game):
         found = ladder(game, step, states, target, options)
@@ -94,9 +96,7 @@ def rows(game: Game, options: Options) -> Iterator[Row]:
             compare(game, step, values, [[each.value for each in level] for level in found])
         if step.name == BARE:
             bare = nodes
-        there, both = extrapolated(nodes, target), min(len(nodes), len(bare))
-        bare_there = extrapolated(bare, target)
-        last = found[-1]
+        there, bare_there, last = extrapolated(nodes, target), extrapolated(bare, target), found[-1]
         yield {
             "step": step.name,
             "kind": step.kind,
@@ -105,11 +105,14 @@ def rows(game: Game, options: Options) -> Iterator[Row]:
             "by depth": nodes,
             "nodes": there,
             "of bare": bare_there / there if there and bare_there else None,
-            "seen": bare[both - 1] / nodes[both - 1] if both else None,
+            "seen": saved(bare, nodes),
+            "saves": saved(before, nodes),
             "growth": growth(nodes),
             "nodes/s": sum(each.nodes for each in last) / max(sum(each.seconds for each in last), 1e-9),
             "extrapolated": ["nodes"] * (len(nodes) < target) + ["of bare"] * (min(len(nodes), len(bare)) < target),
         }
+        if step.kind != "usual":
+            before = nodes
 
 
 def steps(game: Game) -> Iterator[Step]:
@@ -202,6 +205,12 @@ def compare(game: Game, step: Step, known: list[list[float]], values: list[list[
 # ── growth ──
 
 
+def saved(before: Sequence[float], after: Sequence[float]) -> float | None:
+    """How many times fewer nodes, at the deepest depth that both reached."""
+    both = min(len(before), len(after))
+    return before[both - 1] / after[both - 1] if both else None
+
+
 def growth(nodes: Sequence[float]) -> float | None:
     """Per ply; over two, because trees of even and odd depth grow differently."""
     return (nodes[-1] / nodes[-3]) ** 0.5 if len(nodes) >= 3 else None
@@ -234,6 +243,7 @@ TABLE = Table(
         "nodes": Column(10, short),
         "of bare": Column(10, lambda ratio: f"{ratio:.3g}×"),
         "seen": Column(9, lambda ratio: f"{ratio:.3g}×"),
+        "saves": Column(8, lambda ratio: f"{ratio:.3g}×"),
         "growth": Column(8, lambda factor: f"{factor:.2f}"),
         "nodes/s": Column(9, short),
     },
