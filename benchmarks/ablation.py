@@ -234,6 +234,10 @@ def expected(nodes: Sequence[int]) -> float:
     return nodes[-1] * (nodes[-1] / nodes[-2] if len(nodes) > 1 else nodes[-1])
 
 
+def times(ratio: float) -> str:
+    return f"{ratio:.3g}×" if ratio < 1000 else f"{ratio:.0f}×"
+
+
 TABLE = Table(
     about="nodes to a depth and nodes per second, organs added one at a time",
     games=tuple(SUITES),
@@ -241,9 +245,9 @@ TABLE = Table(
         "step": Column(24),
         "depth": Column(7),
         "nodes": Column(10, short),
-        "of bare": Column(10, lambda ratio: f"{ratio:.3g}×"),
-        "seen": Column(9, lambda ratio: f"{ratio:.3g}×"),
-        "saves": Column(8, lambda ratio: f"{ratio:.3g}×"),
+        "of bare": Column(10, times),
+        "seen": Column(9, times),
+        "saves": Column(8, times),
         "growth": Column(8, lambda factor: f"{factor:.2f}"),
         "nodes/s": Column(9, short),
     },
