@@ -32,8 +32,8 @@ def add_match(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--openings",
         default="",
-        metavar="FILE|plies=K|plies=K-L",
-        help="lines of moves, or random plies (fitting the game)",
+        metavar="FILE|plies=K",
+        help="lines of moves; or random plies: plies=4, plies=2-6, plies=4+ (more when there are no others); default: as fits",
     )
     parser.add_argument(
         "--sprt", metavar="elo0=0,elo1=50,alpha=0.05,beta=0.05", help="stop as soon as this test is decided"
