@@ -1,0 +1,142 @@
+"""The two ends of a network: the policy by the game's layout, and what the outcome will be. Their losses stand here too.
+
+logits, values = net(observations)                                       # [B, A], [B, V]
+net.outcome.utilities(values)                                            # [B, P], relative: 0 = the viewer, 1 = the next player
+policy_loss(logits, policies, legal)                                     # [B]
+net.outcome.value_loss(values, net.outcome.value_targets(utilities))     # [B]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from games import Rules
+from nets.layers import Normed, convolution, linear, pooled
+
+FEW = 32
+"""Utilities that a distribution is learned over; a game that declares more of them gets one number per player."""
+_NEVER = -1e9  # a logit
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a network says of how the game will end, and the only place that turns it into utilities.
+
+    With few declared utilities it is a distribution over them, else tanh of one number: for the viewer alone where two players
+    share a zero sum, else for each player, the viewer first. V = seats · max(1, len(values)).
+    """
+
+    players: int
+    seats: int
+    """Players that the network speaks of: 1 where the other one's utility is the negative."""
+    values: tuple[float, ...]
+    """The declared utilities, ascending; none where any number is possible."""
+
+    @classmethod
+    def of(cls, rules: Rules) -> Outcome:
+        seats = 1 if rules.players == 2 and rules.zero_sum else rules.players
+        return cls(rules.players, seats, tuple(rules.values) if len(rules.values) <= FEW else ())
+
+    @property
+    def size(self) -> int:
+        """V, how many numbers the network gives."""
+        return self.seats * max(1, len(self.values))
+
+    def utilities(self, outputs: Tensor) -> Tensor:
+        """[B, V] -> [B, P] in [-1, 1], relative: 0 = the viewer."""
+        if self.values:
+            shares = outputs.view(-1, self.seats, len(self.values)).softmax(2)
+            means = (shares * outputs.new_tensor(self.values)).sum(2).clamp(self.values[0], self.values[-1])
+        else:
+            means = outputs.tanh()
+        return torch.cat([means, -means], 1) if self.seats < self.players else means
+
+    def value_targets(self, utilities: Tensor) -> Tensor:
+        """Utilities [B, P], relative, -> what to learn: [B, seats, values], or [B, seats] where there is no distribution.
+
+        A utility between two declared ones becomes the distribution over these two that has it as its mean. Mixing an outcome
+        with a search's value before this call therefore forgets what the mixture was made of; mixing the targets does not.
+        """
+        wanted = utilities[:, : self.seats]
+        if not self.values:
+            return wanted
+        values = wanted.new_tensor(self.values)
+        if len(values) == 1:
+            return torch.ones_like(wanted).unsqueeze(2)
+        below = (torch.searchsorted(values, wanted.contiguous(), right=True) - 1).clamp(0, len(values) - 2)
+        low, high = values[below], values[below + 1]
+        upper = ((wanted - low) / (high - low)).clamp(0, 1).unsqueeze(2)
+        targets = wanted.new_zeros(*wanted.shape, len(values))
+        targets.scatter_(2, below.unsqueeze(2), 1 - upper)
+        return targets.scatter_(2, below.unsqueeze(2) + 1, upper)
+
+    def value_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """[B]: cross-entropy with the target distribution, or the squared error of tanh; the mean over seats."""
+        if not self.values:
+            return F.mse_loss(outputs.float().tanh(), targets, reduction="none").mean(1)
+        log_shares = outputs.float().view(-1, self.seats, len(self.values)).log_softmax(2)
+        return -(targets * log_shares).sum(2).mean(1)
+
+
+def policy_loss(logits: Tensor, targets: Tensor, legal: Tensor | None = None) -> Tensor:
+    """[B]: cross-entropy with the target distribution [B, A], over the `legal` entries (bool [B, A]) or all of them.
+
+    A search takes the softmax over legal actions alone; the same here leaves the network nothing to learn about the others.
+    """
+    logits = logits.float() if legal is None else logits.float().masked_fill(~legal, _NEVER)
+    return -(targets * logits.log_softmax(1)).sum(1)
+
+
+class PolicyHead(nn.Module):
+    """[B, channels, rows, columns] -> logits [B, A]: a 1×1 convolution onto the game's policy planes and, for the entries behind
+    them, a linear map of what is pooled over the board; a linear map of everything where the game declares no layout."""
+
+    def __init__(self, rules: Rules, channels: int) -> None:
+        super().__init__()
+        _, rows, columns = rules.observation
+        planes, cells = rules.policy_planes, rows * columns
+        self.flat: nn.Linear | None = None
+        self.planes: nn.Conv2d | None = None
+        self.rest: nn.Linear | None = None
+        width = channels if planes else narrow(channels)
+        self.mix = Normed(convolution(channels, width, (rows, columns), size=1))
+        if not planes:
+            self.flat = nn.Linear(width * cells, rules.actions)
+            return
+        self.planes = nn.Conv2d(width, planes, 1)
+        if rules.actions > planes * cells:
+            self.rest = nn.Linear(2 * width, rules.actions - planes * cells)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.mix(x)
+        if self.planes is None:
+            assert self.flat is not None
+            logits: Tensor = self.flat(x.flatten(1))
+            return logits
+        logits = self.planes(x).flatten(1)
+        return logits if self.rest is None else torch.cat([logits, self.rest(pooled(x))], 1)
+
+
+class ValueHead(nn.Module):
+    """[B, channels, rows, columns] -> [B, V], as `Outcome` reads it."""
+
+    def __init__(self, rules: Rules, channels: int) -> None:
+        super().__init__()
+        _, rows, columns = rules.observation
+        width = narrow(channels)
+        self.mix = Normed(convolution(channels, width, (rows, columns), size=1))
+        self.hidden = Normed(linear(width * rows * columns, 2 * channels))
+        self.out = nn.Linear(2 * channels, Outcome.of(rules).size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        values: Tensor = self.out(self.hidden(self.mix(x).flatten(1)))
+        return values
+
+
+def narrow(channels: int) -> int:
+    """Channels in front of a linear map of the whole board, where weights are many."""
+    return min(channels, max(8, channels // 4))

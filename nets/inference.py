@@ -1,0 +1,172 @@
+"""A network as a search uses it: batches of one fixed size, numpy in, numpy out.
+
+>>> evaluate = Inference(net, batch=64)
+>>> logits, utilities = evaluate(observations)        # float32: [64, A] over the mover's numbers, [64, P] relative, 0 = mover
+
+The size is fixed because a network's output depends, in its last bits, on the size of the batch; it depends neither on the row nor on
+the neighbours. An `Inference` is a copy, ready to run: training the net goes on without it. A call leaves nothing behind, so
+threads may share it.
+
+Batch normalization is folded into the layers before it. On a CPU, a convolution with its bias, sum and ReLU is one call of oneDNN,
+its weights laid out for this batch beforehand.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from base.errors import UserError, nearest
+from nets.layers import Normed
+from nets.net import Net
+
+Floats = np.ndarray[Any, np.dtype[np.float32]]
+Precision = Literal["auto", "fp32", "bf16"]
+PRECISIONS = ("auto", "fp32", "bf16")
+
+_onednn: Any = torch.ops.mkldnn
+
+
+class Inference:
+    """`net` as it is now, for batches of `batch` positions."""
+
+    def __init__(
+        self, net: Net, batch: int, device: str = "cpu", precision: Precision = "auto", threads: int = 1
+    ) -> None:
+        """Precision `auto` is bf16 where the processor computes with it, else fp32; `threads` are those of a CPU."""
+        for name, number in (("batch", batch), ("threads", threads)):
+            if number < 1:
+                raise UserError(f"{name}: expected 1 or more, got {number}")
+        self.device = device_of(device)
+        self.precision = resolve_precision(precision, self.device)
+        self.batch, self.threads, self.shape = batch, threads, (batch, *net.observation)
+        self._outcome = net.outcome
+        self._dtype = torch.bfloat16 if self.precision == "bf16" else torch.float32
+        self._net = _folded(copy.deepcopy(net).eval().requires_grad_(False), self.device, self._dtype)
+        self(np.zeros(self.shape, np.float32))  # lays the weights out
+
+    def __call__(self, observations: Floats, /) -> tuple[Floats, Floats]:
+        """Observations float32 [batch, channels, rows, columns] -> logits [batch, A], utilities [batch, P] relative to the mover."""
+        if observations.shape != self.shape or observations.dtype != np.float32:
+            came = f"{observations.dtype} of shape {observations.shape}"
+            raise UserError(f"observations: expected float32 of shape {self.shape}, got {came}")
+        with _threads(self.threads if self.device.type == "cpu" else None), torch.inference_mode():
+            planes = torch.from_numpy(observations)
+            planes = planes.to(self.device, self._dtype, memory_format=torch.channels_last)
+            logits, values = self._net(planes)
+            utilities = self._outcome.utilities(values.float())
+            return logits.float().cpu().numpy(), utilities.cpu().numpy()
+
+
+class Folded(nn.Module):
+    """What a `Normed` layer is once its statistics stand still: one layer with a bias."""
+
+    weight: Tensor
+    bias: Tensor
+
+    def __init__(self, normed: Normed, fuse: bool) -> None:
+        super().__init__()
+        weight, bias = normed.folded()
+        self.register_buffer("weight", weight)
+        self.register_buffer("bias", bias)
+        self.relu = normed.relu
+        self.padding = [int(each) for each in normed.layer.padding] if isinstance(normed.layer, nn.Conv2d) else None
+        self.fuse = fuse and self.padding is not None
+        self.laid_out: Tensor | None = None
+
+    def forward(self, x: Tensor, add: Tensor | None = None) -> Tensor:
+        if self.fuse:
+            return self._fused(x, add)
+        if self.padding is None:
+            x = F.linear(x, self.weight, self.bias)
+        else:
+            x = F.conv2d(x, self.weight, self.bias, padding=self.padding)
+        x = x if add is None else x.add_(add)
+        return x.relu_() if self.relu else x
+
+    def _fused(self, x: Tensor, add: Tensor | None) -> Tensor:
+        """The calls that torch's own compiler makes of convolution, sum and ReLU on a CPU."""
+        once = [1, 1]  # stride, dilation
+        if self.laid_out is None:
+            reorder: Any = torch._C._nn.mkldnn_reorder_conv2d_weight
+            self.laid_out = reorder(self.weight.to_mkldnn(), self.padding, once, once, 1, list(x.shape))
+        how = (self.laid_out, self.bias, self.padding, once, once, 1)
+        found: Tensor
+        if add is None:
+            found = _onednn._convolution_pointwise(x, *how, "relu" if self.relu else "none", [], None)
+        else:
+            after = "relu" if self.relu else None
+            found = _onednn._convolution_pointwise.binary(x, add, *how, "add", None, after, [], None)
+        return found
+
+
+def _folded(net: Net, device: torch.device, dtype: torch.dtype) -> Net:
+    """`net` itself with every `Normed` folded, where and as it will run."""
+    fuse = fuses(device, dtype)
+    for parent in list(net.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, Normed):
+                setattr(parent, name, Folded(child, fuse))
+    net = net.to(device, dtype)
+    return net.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+
+def fuses(device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether torch here has oneDNN and its fused convolutions for this type."""
+    return (
+        device.type == "cpu"
+        and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+        and hasattr(_onednn, "_convolution_pointwise")
+        and hasattr(torch._C._nn, "mkldnn_reorder_conv2d_weight")
+        and (dtype == torch.float32 or cpu_has_bf16())
+    )
+
+
+def cpu_has_bf16() -> bool:
+    """Whether the processor multiplies in bf16: avx512_bf16 or AMX."""
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def resolve_precision(precision: str, device: torch.device) -> str:
+    """`fp32` or `bf16`."""
+    if precision not in PRECISIONS:
+        raise UserError(
+            f"precision: expected one of {', '.join(PRECISIONS)}, got '{precision}'{nearest(precision, PRECISIONS)}"
+        )
+    if precision != "auto":
+        return precision
+    has_bf16 = cpu_has_bf16() if device.type == "cpu" else device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return "bf16" if has_bf16 else "fp32"
+
+
+def device_of(text: str) -> torch.device:
+    """The device of that name, where torch can use it."""
+    try:
+        device = torch.device(text)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"device: expected one that torch can use here, such as cpu, got '{text}': {reason}") from None
+    return device
+
+
+@contextmanager
+def _threads(wanted: int | None) -> Iterator[None]:
+    """So many of torch's threads inside the block."""
+    before = torch.get_num_threads()
+    if wanted in (None, before):
+        yield
+        return
+    assert wanted is not None
+    torch.set_num_threads(wanted)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,31 @@
+"""`mlp:LAYERSxWIDTH`: fully connected layers, for games too small for a board to matter.
+
+mlp:2x64                    two hidden layers of 64
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from games import Game
+from nets.layers import Normed, linear
+from nets.net import Net, parse_size
+
+
+def net(game: Game, size: str, /) -> Net:
+    """Hidden layers × width."""
+    layers, width = parse_size("mlp", size, "LAYERSxWIDTH")
+    return MLP(game, layers, width)
+
+
+class MLP(Net):
+    def __init__(self, game: Game, layers: int, width: int) -> None:
+        super().__init__(game)
+        channels, rows, columns = game.rules.observation
+        widths = [channels * rows * columns] + [width] * layers
+        self.hidden = nn.Sequential(*[Normed(linear(widths[i], widths[i + 1])) for i in range(layers)])
+        self.policy, self.value = nn.Linear(width, game.actions), nn.Linear(width, self.outcome.size)
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        x = self.hidden(observations.flatten(1))
+        return self.policy(x), self.value(x)

@@ -1,0 +1,84 @@
+"""From a network's text to the network: `make_net("resnet:5x64,pool=on", game)`.
+
+A file of this folder that defines `net(game, …) -> Net` *is* a kind of network, called like the file. The function's further
+parameters are its options, their annotations what they may be (`base/options.py`). A net's resolved text has all its options.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from base.errors import UserError, nearest
+from base.options import Options, split
+from base.seeds import derive
+from games import Game
+from nets.heads import Outcome
+
+FOLDER = Path(__file__).parent
+
+
+class Net(nn.Module):
+    """A policy/value network of one game. It sees a position in one player's eyes and answers in that player's terms."""
+
+    def __init__(self, game: Game) -> None:
+        super().__init__()
+        self.text = ""
+        """The resolved text that makes a net of this shape; `make_net` sets it."""
+        self.game, self.version = game.name, game.version
+        self.observation, self.actions = game.rules.observation, game.actions
+        self.outcome = Outcome.of(game.rules)
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """[B, channels, rows, columns] -> policy logits [B, A] over the viewer's numbers of the actions, values [B, V] (`Outcome`)."""
+        raise NotImplementedError
+
+    @property
+    def parameter_count(self) -> int:
+        return sum(each.numel() for each in self.parameters())
+
+
+def make_net(text: str, game: Game, seed: int = 0) -> Net:
+    """The net that `text` names, for `game`; its first weights are drawn from `seed`."""
+    kind, given = split(text)
+    options = options_of(kind)
+    resolved = options.resolve(given)
+    with torch.random.fork_rng(devices=[]):  # torch's layers draw from its global generator
+        torch.manual_seed(derive(seed, "net"))
+        net: Net = options.call(_factory(kind), resolved, game)
+    net.text = kind + options.text(resolved)
+    return net
+
+
+@functools.cache
+def kinds() -> tuple[str, ...]:
+    """Names of the kinds of networks in the folder."""
+    files = sorted(FOLDER.glob("*.py"))
+    return tuple(
+        file.stem for file in files if re.search(r"^def net\(", file.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+
+
+def options_of(kind: str) -> Options:
+    """What may be given to a kind of network."""
+    return Options(kind, _factory(kind), skip=("game",))
+
+
+def _factory(kind: str) -> Any:
+    if kind not in kinds():
+        raise UserError(f"unknown net '{kind}': expected one of {', '.join(kinds())}{nearest(kind, kinds())}")
+    return importlib.import_module(f"nets.{kind}").net
+
+
+def parse_size(kind: str, text: str, meaning: str) -> tuple[int, int]:
+    """`3x32` as two numbers; `meaning` says of what."""
+    found = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})", text)
+    if found is None:
+        raise UserError(f"{kind}: expected {meaning}, as in {kind}:3x32, got '{text}'")
+    return int(found[1]), int(found[2])
