@@ -59,7 +59,9 @@ class SelfPlaySettings:
     def check(self, game: Game) -> None:
         """What does not go with the game."""
         if self.resign < 1 and not (game.players == 2 and game.rules.zero_sum):
-            raise UserError(f"resign: expected 1 (nobody resigns), for {game.name} is not a zero-sum game of two players")
+            raise UserError(
+                f"resign: expected 1 (nobody resigns), for {game.name} is not a zero-sum game of two players"
+            )
 
     def temperature_at(self, ply: int) -> float:
         """For choosing the move only; targets never know of it."""

@@ -5,8 +5,9 @@
     --config FILE                 instead of the second
     --set search.c_init=1.5       last
 
-A key is `section.name` as in the files. Each section's dataclass stands beside what it configures, with a sentence and the papers' value
-under each field. What comes of it all is written to `runs/NAME/config.toml`, and a run goes on with that configuration or not at all.
+A key is `section.name` as in the files. Each section's dataclass stands beside what it configures, with a sentence and the papers'
+value under each field. What comes of it all is written to `runs/NAME/config.toml`, and a run goes on with that configuration or not
+at all.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
+from mcts.learned import LearnedSettings
+
 from base.errors import UserError, nearest
 from games import Game
-from mcts.learned import LearnedSettings
 from selfplay.settings import SelfPlaySettings
 from train.evaluation import EvaluationSettings
 from train.learner import LearningSettings

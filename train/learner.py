@@ -5,12 +5,12 @@
     learner.mean                                        # the net that plays next
     learner.tensors() / learner.restore(tensors)        # everything, to go on exactly there
 
-The loss is that of AlphaZero (Silver et al. 2018): cross-entropy of the policy with the search's distribution over the legal actions, plus
-that of the value with how the game ended, mixed with what the search expected. Positions without a policy to learn train the value
+The loss is that of AlphaZero (Silver et al. 2018): cross-entropy of the policy with the search's distribution over the legal actions,
+plus that of the value with how the game ended, mixed with what the search expected. Positions without a policy to learn train the value
 alone. AdamW (Loshchilov and Hutter 2019) with warm-up, a constant rate, and a cosine down at the end of the budget.
 
-Equal weights, batches and settings give equal bits on one type of machine: the number of threads is a setting, and what torch can only do
-in an order of its own is an error.
+Equal weights, batches and settings give equal bits on one type of machine: the number of threads is a setting, and what torch can only
+do in an order of its own is an error.
 """
 
 from __future__ import annotations
@@ -141,7 +141,9 @@ class Learner:
         (policy + self.settings.value_weight * value).backward()
         gradient = nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.clip)
         if not torch.isfinite(gradient):
-            raise UserError(f"step {self.steps}: expected a finite gradient, got {float(gradient)}; try a lower learning.rate")
+            raise UserError(
+                f"step {self.steps}: expected a finite gradient, got {float(gradient)}; try a lower learning.rate"
+            )
         self.optimizer.step()
         self.steps += 1
         self._follow()
@@ -192,15 +194,15 @@ class Learner:
         self.net.load_state_dict(_below(tensors, "net."))
         self.mean.load_state_dict(_below(tensors, "mean."))
         for name, weight in self.net.named_parameters() if steps else ():
-            self.optimizer.state[weight] = {
-                moment: _beside(tensors[f"{moment}.{name}"], weight) for moment in _MOMENTS
-            }
+            self.optimizer.state[weight] = {moment: _beside(tensors[f"{moment}.{name}"], weight) for moment in _MOMENTS}
         self.steps = steps
 
     def _shapes(self, steps: int) -> dict[str, tuple[int, ...]]:
         nets = {"net.": self.net, "mean.": self.mean}
         found = {
-            prefix + name: tuple(value.shape) for prefix, net in nets.items() for name, value in net.state_dict().items()
+            prefix + name: tuple(value.shape)
+            for prefix, net in nets.items()
+            for name, value in net.state_dict().items()
         }
         for name, weight in self.net.named_parameters() if steps else ():
             found |= {f"{moment}.{name}": () if moment == "step" else tuple(weight.shape) for moment in _MOMENTS}

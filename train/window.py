@@ -12,8 +12,8 @@ The window grows as KataGo's does (Wu 2019, section 3.3): of n positions made so
 
     c (1 + β ((n/c)^α - 1) / α)        all of them while n ≤ c; never more than `most`
 
-so that early games, of weak networks, are forgotten quickly, and late ones are seen for longer. A position is worth learning from where it
-was searched: fully, and its policy is a target too; or fast, and it trains the value alone.
+so that early games, of weak networks, are forgotten quickly, and late ones are seen for longer. A position is worth learning from where
+it was searched: fully, and its policy is a target too; or fast, and it trains the value alone.
 """
 
 from __future__ import annotations
