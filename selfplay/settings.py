@@ -21,18 +21,14 @@ class SelfPlaySettings:
     """The share of searches that are full (playout-cap randomization). KataGo: 0.25; AlphaZero: 1."""
     slots: int = 32
     """Games that a worker plays side by side; also the fixed size of its batches."""
+    cache_mb: float = 64.0
+    """For evaluations that a worker need not ask for again; 0: none. It changes nothing but the time."""
     openings: float = 0.5
     """The share of games that begin with a few plies drawn from the raw policy, to be different. KataGo: all."""
     opening_plies: int = 4
     """So many plies at most; how many is drawn from 1 to this."""
     opening_temperature: float = 2.0
     """Of that policy: 1 as it is, large almost uniform. KataGo: 1."""
-    temperature: float = 1.0
-    """Of the choice among visits at the start of a game. AlphaZero: 1; KataGo: 0.8."""
-    temperature_end: float = 0.2
-    """What it falls to. AlphaZero: 0; KataGo: 0.2."""
-    temperature_halflife: float = 8.0
-    """Plies in which it goes half of the way. KataGo: the side of the board. AlphaZero: a step at ply 30."""
     resign: float = 1.0
     """A player resigns whose search expects less than minus this, twice in a row; 1: nobody ever does. AlphaGo Zero: 0.9, adjusted."""
     played_out: float = 0.1
@@ -49,12 +45,10 @@ class SelfPlaySettings:
             raise UserError("full: expected more than 0, for only positions searched fully train the policy")
         if self.opening_plies < 0 or (self.openings > 0 and self.opening_plies < 1):
             raise UserError(f"opening_plies: expected at least 1, got {self.opening_plies}")
-        for name in ("opening_temperature", "temperature_halflife"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise UserError(f"{name}: expected a number above 0, got {getattr(self, name)}")
-        for name in ("temperature", "temperature_end"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise UserError(f"{name}: expected a number of at least 0, got {getattr(self, name)}")
+        if not (math.isfinite(self.opening_temperature) and self.opening_temperature > 0):
+            raise UserError(f"opening_temperature: expected a number above 0, got {self.opening_temperature}")
+        if not self.cache_mb >= 0:
+            raise UserError(f"cache_mb: expected at least 0, got {self.cache_mb}")
 
     def check(self, game: Game) -> None:
         """What does not go with the game."""
@@ -62,8 +56,3 @@ class SelfPlaySettings:
             raise UserError(
                 f"resign: expected 1 (nobody resigns), for {game.name} is not a zero-sum game of two players"
             )
-
-    def temperature_at(self, ply: int) -> float:
-        """For choosing the move only; targets never know of it."""
-        fall = 0.5 ** (ply / self.temperature_halflife)
-        return self.temperature_end + (self.temperature - self.temperature_end) * fall

@@ -115,7 +115,7 @@ def evaluator_of(setup: Setup, game: Game, checkpoint: str) -> tuple[Any, str]:
 
     net, card = load_checkpoint(checkpoint, game)
     slots = setup.settings.slots
-    return Inference(net, slots, setup.device, setup.precision, threads=1), card.hash
+    return Inference(net, slots, setup.device, setup.precision, threads=1), card.short
 
 
 def prepare(setup: Setup, game: Game) -> None:
