@@ -1,1 +1,30 @@
-"""The shelf of checkpoints: save, load, latest, best, cards; and the released nets themselves."""
+"""The shelf of checkpoints: save, load, latest, best, cards; and the released nets themselves.
+
+>>> path = save(folder_of("runs/first", step=4000), net, Card(game.name, game.version, net.text, step=4000))
+>>> net, card = load(resolve("first", game), game)     # a run's name means its newest checkpoint
+
+A checkpoint is a folder that is there whole or not at all: `weights.safetensors`, the same bytes for the same weights, and `card.json`,
+which says what the weights fit and how they came to be. Both are data: reading them executes nothing.
+"""
+
+from checkpoints.card import Card, Elo, commit
+from checkpoints.shelf import all_of, best, folder_of, keep_every, latest, newest_whole, resolve
+from checkpoints.store import load, read_card, save, verify, write_card
+
+__all__ = [
+    "Card",
+    "Elo",
+    "all_of",
+    "best",
+    "commit",
+    "folder_of",
+    "keep_every",
+    "latest",
+    "load",
+    "newest_whole",
+    "read_card",
+    "resolve",
+    "save",
+    "verify",
+    "write_card",
+]

@@ -1,0 +1,175 @@
+"""What a checkpoint says of itself: `card.json`."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from base.errors import UserError, nearest
+
+ROOT = Path(__file__).resolve().parent.parent
+HASH = re.compile(r"sha256:[0-9a-f]{64}")
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Elo:
+    """A rating on the arena's scale, with its interval of 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not all(_is_number(each) for each in (self.value, self.low, self.high)):
+            raise UserError(f"elo: expected three numbers, got {shown([self.value, self.low, self.high])}")
+        if not self.low <= self.value <= self.high:
+            raise UserError(f"elo: expected low ≤ value ≤ high, got {self.low:g}, {self.value:g}, {self.high:g}")
+
+    def __str__(self) -> str:
+        return f"{self.value:+.0f} [{self.low:+.0f}, {self.high:+.0f}]"
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a net was made for and how it came to be. `save` fills in `weights` and `parameters`."""
+
+    game: str
+    """The game's resolved name: `othello:size=8`."""
+    version: int
+    """Of the game's rules."""
+    net: str
+    """The net's resolved text: `resnet:3x32,pool=off`."""
+    weights: str = ""
+    """The hash of weights.safetensors: `sha256:` and 64 digits."""
+    parameters: int = 0
+    """How many numbers were fitted."""
+    step: int = 0
+    """How far its run had come, in the run's own unit."""
+    games: int = 0
+    """How many games it learned from."""
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    """The run's, resolved."""
+    commit: str = ""
+    """Of the program, `-dirty` behind it where files were changed; '' where nobody knows."""
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    """By what they were for."""
+    elo: Elo | None = None
+    """None until somebody has measured it."""
+    command: str = ""
+    """What reproduces it."""
+    note: str = ""
+    """Whatever else, in words."""
+
+    def __post_init__(self) -> None:
+        for name, (fits, words) in _EXPECTED.items():
+            if not fits(getattr(self, name)):
+                raise UserError(f"{name}: expected {words}, got {shown(getattr(self, name))}")
+
+    @property
+    def short(self) -> str:
+        """The hash's first twelve digits: a name for these weights and no others."""
+        return self.weights.removeprefix("sha256:")[:12]
+
+    def to_json(self) -> dict[str, Any]:
+        """An object for `base.files.write_json`; `from_json` takes it back."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Card:
+        """The inverse of `to_json`. What is missing has its default; what is unknown is refused."""
+        if not isinstance(data, dict):
+            raise UserError(f"expected an object with {', '.join(_KEYS)}, got {shown(data)}")
+        _check_keys("", data, _KEYS, _KEYS[:3])
+        elo = data.get("elo")
+        if elo is not None:
+            if not isinstance(elo, dict):
+                raise UserError(f"elo: expected an object with value, low, high, got {shown(elo)}")
+            _check_keys("elo: ", elo, ("value", "low", "high"), ("value", "low", "high"))
+            data = data | {"elo": Elo(**elo)}
+        return cls(**data)
+
+
+def commit() -> str:
+    """The commit of the program that runs, for cards and records; '' where it is not known."""
+    if not (ROOT / ".git").exists():
+        return ""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def shown(value: Any) -> str:
+    """A value in a message, on one line and not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) < 60 else text[:57] + "…"
+
+
+def _check_keys(where: str, data: Mapping[str, Any], known: tuple[str, ...], needed: tuple[str, ...]) -> None:
+    unknown = next((key for key in data if key not in known), None)
+    if unknown is not None:
+        raise UserError(f"{where}unknown key {unknown!r}: expected {', '.join(known)}{nearest(unknown, known)}")
+    missing = next((key for key in needed if key not in data), None)
+    if missing is not None:
+        raise UserError(f"{where}expected a '{missing}', got {shown(list(data))}")
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and value.isprintable()
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
+
+
+def _is_hash(value: Any) -> bool:
+    return isinstance(value, str) and (value == "" or HASH.fullmatch(value) is not None)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+
+
+def _is_seeds(value: Any) -> bool:
+    return _is_object(value) and all(_is_whole(each) for each in value.values())
+
+
+_EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "game": (_is_name, "a game's name"),
+    "version": (_is_whole, "a whole number"),
+    "net": (_is_name, "a net's text"),
+    "weights": (_is_hash, "'sha256:' and 64 hexadecimal digits"),
+    "parameters": (_is_count, "how many there are"),
+    "step": (_is_count, "a whole number of at least 0"),
+    "games": (_is_count, "how many games"),
+    "configuration": (_is_object, "an object"),
+    "commit": (_is_text, "text"),
+    "seeds": (_is_seeds, "a whole number for each purpose"),
+    "elo": (lambda value: value is None or isinstance(value, Elo), "an Elo or nothing"),
+    "command": (_is_text, "text"),
+    "note": (_is_text, "text"),
+}
+_KEYS = tuple(each.name for each in fields(Card))

@@ -1,0 +1,143 @@
+"""One checkpoint, in and out: `save(folder, net, card)`, `load(path, game)`.
+
+Loading refuses, in one sentence, whatever does not fit: another game or version, a net that nobody knows, weights that are not the
+card's, or of another shape, a file that is damaged. Nothing of a checkpoint is executed: weights are numbers, cards are JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from base.errors import UserError
+from base.files import StrPath, durable_folder, read_json, write_bytes, write_json
+from checkpoints.card import Card
+from games import Game
+from nets import Net, make_net
+
+WEIGHTS, CARD = "weights.safetensors", "card.json"
+
+
+def save(folder: StrPath, net: Net, card: Card, *, overwrite: bool = False) -> Path:
+    """Write the checkpoint `folder`, durably; it is there whole or not at all. The card gets the hash of the weights.
+
+    A checkpoint that is there already is refused, or with `overwrite` exchanged.
+    """
+    for what, expected, came in (
+        ("net", net.text, card.net),
+        ("game", (net.game, net.version), (card.game, card.version)),
+    ):
+        if expected != came:
+            raise UserError(f"{folder}: expected the card's {what} to be the net's, {expected}; got {came}")
+    data = weights_of(net)
+    with durable_folder(folder, replace=overwrite) as temporary:
+        write_bytes(temporary / WEIGHTS, data)
+        write_json(temporary / CARD, replace(card, weights=hash_of(data), parameters=net.parameter_count).to_json())
+    return Path(folder)
+
+
+def weights_of(net: Net) -> bytes:
+    """A net's state as safetensors: equal weights give equal bytes, wherever the net is and however it is laid out."""
+    tensors = {name: each.detach().to("cpu", torch.float32).contiguous() for name, each in net.state_dict().items()}
+    _check_finite("weights", tensors)
+    return safetensors.torch.save(tensors)
+
+
+def hash_of(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def load(path: StrPath, game: Game) -> tuple[Net, Card]:
+    """The net in the checkpoint folder `path`, ready to evaluate, on the CPU; and its card."""
+    path = Path(path)
+    card = read_card(path)
+    if (card.game, card.version) != (game.name, game.version):
+        expected, came = f"{game.name} (version {game.version})", f"{card.game} (version {card.version})"
+        raise UserError(f"{path}: expected a net for {expected}, got one for {came}")
+    tensors = _read_weights(path, card)
+    try:
+        with torch.device("meta"):  # shapes without memory: the card may ask for any size
+            _check_shapes(make_net(card.net, game), tensors)
+        net = make_net(card.net, game)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    net.load_state_dict(tensors)
+    return net.eval(), card
+
+
+def read_card(path: StrPath) -> Card:
+    """The card of the checkpoint folder `path`."""
+    path = Path(path)
+    missing = [name for name in (CARD, WEIGHTS) if not (path / name).is_file()]
+    if missing:
+        raise UserError(f"{path}: expected a checkpoint, a folder with {CARD} and {WEIGHTS}; found no {missing[0]}")
+    try:
+        card = Card.from_json(read_json(path / CARD))
+        if not card.weights:
+            raise UserError("weights: expected the hash of the weights, got none")
+    except UserError as error:
+        where = "" if str(error).startswith(str(path)) else f"{path / CARD}: "
+        raise UserError(f"{where}{error}") from None
+    return card
+
+
+def write_card(path: StrPath, card: Card) -> None:
+    """Exchange the card of a checkpoint, as when its Elo has been measured; the weights stay what they are."""
+    before = read_card(path)
+    for name in ("weights", "parameters", "game", "version", "net"):
+        if getattr(card, name) != getattr(before, name):
+            raise UserError(
+                f"{path}: expected a card with the same {name}, {getattr(before, name)}; got {getattr(card, name)}"
+            )
+    write_json(Path(path) / CARD, card.to_json())
+
+
+def verify(path: StrPath, game: Game | None = None) -> Card:
+    """Refuse a checkpoint that is not whole: card, hash, format, finite numbers; with `game` given, all that `load` checks."""
+    if game is not None:
+        return load(path, game)[1]
+    card = read_card(path)
+    _read_weights(Path(path), card)
+    return card
+
+
+def _read_weights(path: Path, card: Card) -> dict[str, Tensor]:
+    where = path / WEIGHTS
+    data = where.read_bytes()
+    if hash_of(data) != card.weights:
+        raise UserError(
+            f"{where}: expected the weights of the card, {card.weights[:19]}…; got others, {hash_of(data)[:19]}…: "
+            "damaged or exchanged"
+        )
+    try:
+        tensors: dict[str, Tensor] = safetensors.torch.load(data)
+    except Exception as error:  # SafetensorError, and what torch says to odd types and sizes
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{where}: expected safetensors, got something else: {reason}") from None
+    _check_finite(str(where), tensors)
+    return tensors
+
+
+def _check_finite(where: str, tensors: dict[str, Tensor]) -> None:
+    for name, tensor in tensors.items():
+        if tensor.dtype != torch.float32:
+            raise UserError(f"{where}: expected float32, got {str(tensor.dtype).removeprefix('torch.')} in {name}")
+        if not bool(torch.isfinite(tensor).all()):
+            raise UserError(f"{where}: expected finite numbers, got others in {name}")
+
+
+def _check_shapes(net: Net, tensors: dict[str, Tensor]) -> None:
+    """A net of the card's text and the weights have the same tensors."""
+    expected: dict[str, Any] = {name: tuple(each.shape) for name, each in net.state_dict().items()}
+    came = {name: tuple(each.shape) for name, each in tensors.items()}
+    for name in sorted(expected.keys() | came.keys()):
+        if expected.get(name) != came.get(name):
+            had, got = (f"of shape {each[name]}" if name in each else "none" for each in (expected, came))
+            raise UserError(f"weights: expected for {net.text or 'this net'} the tensor {name} {had}, got {got}")
