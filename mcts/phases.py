@@ -33,7 +33,9 @@ import numpy as np
 
 from games import CHANCE, Rules
 from games.engine.kernels import sampler
-from mcts.selection import UCB1, exploration, puct, roll, ucb1
+from mcts.gumbel import improved, race
+from mcts.noise import forced, prepare
+from mcts.selection import GUMBEL, UCB1, exploration, puct, roll, ucb1
 from mcts.tree import NONE, OVER, ROOT
 
 PENDING = -2
@@ -50,6 +52,14 @@ SETTINGS = np.dtype(
                 ("c_base", np.float64),
                 ("fpu", np.float64),
                 ("rollout", np.float64),  # λ
+                ("fpu_root", np.float64),  # at a root that is explored
+                ("forced", np.float64),  # k of forced visits
+                ("noise", np.float64),  # its share of the root's priors
+                ("noise_total", np.float64),  # sum of the Dirichlet distribution's α
+                ("policy_temperature", np.float64),
+                ("c_visit", np.float64),  # Gumbel
+                ("c_scale", np.float64),
+                ("considered", np.int32),
                 ("rollout_plies", np.int32),  # 0: to the end
                 ("rule", np.int8),
                 ("solve", np.int8),
@@ -69,6 +79,8 @@ def lane_dtype(rules: Rules) -> np.dtype[Any]:
         ("length", np.int32),
         ("mover", np.int8),  # of the leaf, while it waits for an evaluator
         ("waiting", np.int8),
+        ("turn", np.int8),  # how the board was turned for the evaluator
+        ("key", np.uint64),  # of the leaf's position
         ("nodes", np.int32, longest),
         ("edges", np.int32, longest),
     ]
@@ -116,6 +128,8 @@ def phases(rules: Rules, evaluator: EvaluatorFactory = uniform_evaluator) -> Pha
         at, length = ROOT, 0
         if slot.nodes == 0:
             add_node(slot, nodes, edges, state, actions)
+        elif slot.prepared == 0 and nodes[ROOT].visits > 0:
+            prepare(slot, nodes[ROOT], edges, settings)
         while nodes[at].proven == 0:
             node = nodes[at]
             if node.mover == CHANCE:
@@ -132,10 +146,19 @@ def phases(rules: Rules, evaluator: EvaluatorFactory = uniform_evaluator) -> Pha
                     scale = table[visits]
                 else:
                     scale = exploration(settings.rule, settings.c, settings.c_base, visits)
+                is_explored = at == ROOT and slot.explore == 1
                 if settings.rule == UCB1:
                     edge = ucb1(node, nodes, edges, scale, slot.rng)
+                elif settings.rule == GUMBEL:
+                    edge = (
+                        race(slot, node, nodes, edges, settings)
+                        if at == ROOT
+                        else improved(node, nodes, edges, settings)
+                    )
                 else:
-                    edge = puct(node, nodes, edges, scale, settings.fpu)
+                    edge = forced(node, edges, settings.forced) if is_explored else NONE
+                    if edge == NONE:
+                        edge = puct(node, nodes, edges, scale, settings.fpu_root if is_explored else settings.fpu)
             lane.nodes[length], lane.edges[length] = at, edge
             length += 1
             at = edges[edge].child

@@ -24,7 +24,8 @@ def ranked(tree: Tree, node: Any, slot: int = 0, worst: float = -1.0) -> list[An
     played, and a proven loss (a utility of `worst`) only where there is nothing else, not even an action never tried.
     """
     edges = sorted(
-        tree.children(node, slot), key=lambda edge: (-int(edge.visits), -float(edge.value), int(edge.action))
+        tree.children(node, slot),
+        key=lambda edge: (-int(edge.visits), -float(edge.value), -float(edge.prior), int(edge.action)),
     )
     unproven = next((edge for edge in edges if not edge.proven), None)
     proven = [edge for edge in edges if edge.proven]

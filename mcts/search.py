@@ -27,8 +27,9 @@ import numpy as np
 from base.errors import UserError
 from base.seeds import Rng
 from games import Game, Rules
+from mcts.batches import gather_factory, scatter, turns
+from mcts.cache import EvaluationCache
 from mcts.phases import (
-    PENDING,
     SETTINGS,
     Evaluate,
     EvaluatorFactory,
@@ -107,10 +108,13 @@ class Search:
         leaves: int = 1,
         evaluator: EvaluatorFactory = uniform_evaluator,
         weights: Any = None,
+        cache_mb: float = 0,
+        symmetry: bool = False,
         checked: bool = False,
     ) -> None:
         """`nodes` and `edges` are each tree's memory (`edges` 0: as many as so many nodes need, see `edges_per_node`); `leaves` is
-        how many of one tree a step may hand out; `weights` are the evaluator's."""
+        how many of one tree a step may hand out; `weights` are the compiled evaluator's. `cache_mb` is for evaluations that a step need
+        not ask for again (`mcts/cache.py`); with `symmetry` positions are shown turned, as their key has it (`mcts/batches.py`)."""
         if leaves < 1:
             raise UserError(f"leaves: expected 1 or more per tree and step, got {leaves}")
         rules = game.rules
@@ -120,6 +124,8 @@ class Search:
         self.lanes = np.zeros(slots * leaves, lane_dtype(rules))
         self.roots = game.blanks(slots)
         self.observations = np.zeros((slots * leaves, *rules.observation), np.float32)
+        self.cache = EvaluationCache(game, cache_mb)
+        self._turned, self._renamed = turns(game, symmetry)
         self._leaves = leaves
         self._states = game.blanks(slots * leaves)
         self._actions = np.zeros(rules.max_legal, np.int32)
@@ -198,6 +204,7 @@ class Search:
         Leaves that need no evaluator are backed up on the way, and the walk begins again.
         """
         tree = self.tree
+        self.cache.belongs_to(evaluator)
         leaves = self._gather(
             tree.slots,
             tree.nodes,
@@ -212,11 +219,24 @@ class Search:
             self._values,
             self.observations,
             self._leaves,
+            self.cache.entries,
+            self.cache.counts,
+            self._turned,
         )
         if leaves:
             logits, utilities = self._answer(evaluator)
             self._scatter(
-                tree.slots, tree.nodes, tree.edges, self.lanes, self._settings, logits, utilities, self._leaves
+                tree.slots,
+                tree.nodes,
+                tree.edges,
+                self.lanes,
+                self._settings,
+                logits,
+                utilities,
+                self.observations,
+                self._leaves,
+                self.cache.entries,
+                self._renamed,
             )
         return int(leaves)
 
@@ -282,7 +302,7 @@ def run_factory(evaluator: EvaluatorFactory) -> Callable[[Rules], Callable[..., 
                     states[0] = roots[s]
                     select(slot, tree, links, lane, state, actions, settings, table)
                     if not is_settled(slot, tree, lane, state, actions):
-                        if settings.rule == PUCT and lane.leaf != NONE and tree[lane.leaf].count == 0:
+                        if settings.rule != UCB1 and lane.leaf != NONE and tree[lane.leaf].count == 0:
                             expand(slot, links, tree[lane.leaf], state, actions)
                         if share < 1.0:
                             estimate(lane, state, 1.0 - share, weights, values)
@@ -294,112 +314,3 @@ def run_factory(evaluator: EvaluatorFactory) -> Callable[[Rules], Callable[..., 
         return run
 
     return run
-
-
-@cache
-def gather_factory(evaluator: EvaluatorFactory) -> Callable[[Rules], Callable[..., int]]:
-    def gather(rules: Rules) -> Callable[..., int]:
-        phase = phases(rules, evaluator)
-        select, expand, is_settled, backup = phase.select, phase.expand, phase.is_settled, phase.backup
-        rollout, hold, observe, to_move = phase.rollout, phase.hold, rules.observe, rules.to_move
-
-        def gather(
-            slots: Any,
-            nodes: Any,
-            edges: Any,
-            roots: Any,
-            lanes: Any,
-            states: Any,
-            actions: Any,
-            settings: Any,
-            table: Any,
-            weights: Any,
-            values: Any,
-            observations: Any,
-            leaves: int,
-        ) -> int:
-            found = 0
-            observations[:] = 0
-            for number in range(len(lanes)):  # left over where an evaluator failed
-                if lanes[number].waiting:
-                    s = number // leaves
-                    hold(nodes[s], edges[s], lanes[number], -1)
-                    slots[s].waiting -= 1
-                    lanes[number].waiting = 0
-            for number in range(len(lanes)):
-                s = number // leaves
-                slot, tree, links, lane, state = slots[s], nodes[s], edges[s], lanes[number], states[number]
-                while slot.simulations + slot.waiting < slot.target:
-                    if settings.solve and slot.nodes > 0 and tree[ROOT].proven:
-                        break
-                    states[number] = roots[s]
-                    select(slot, tree, links, lane, state, actions, settings, table)
-                    if lane.leaf == PENDING:  # the other lane's evaluation has to come first
-                        break
-                    if is_settled(slot, tree, lane, state, actions):
-                        backup(tree, links, lane, settings)
-                        slot.simulations += 1
-                        continue
-                    if settings.rule == PUCT and lane.leaf != NONE and tree[lane.leaf].count == 0:
-                        expand(slot, links, tree[lane.leaf], state, actions)
-                    lane.mover = to_move(state)
-                    observe(state, lane.mover, observations[number])
-                    if settings.rollout > 0.0:
-                        rollout(slot, lane, state, actions, settings, weights, values)
-                    hold(tree, links, lane, 1)
-                    lane.waiting = 1
-                    slot.waiting += 1
-                    found += 1
-                    break
-            return found
-
-        return gather
-
-    return gather
-
-
-def scatter(rules: Rules) -> Callable[..., None]:
-    phase, players = phases(rules), rules.players
-    backup, hold = phase.backup, phase.hold
-    views = rules.action_view
-    has_views = views is not None
-    view = np.zeros((1, 1), np.int32) if views is None else np.ascontiguousarray(views, np.int32)
-
-    def set_priors(node: Any, edges: Any, logits: Any) -> None:
-        """Softmax over the node's actions."""
-        first, mover = node.edges, node.mover
-        highest = -np.inf
-        for edge in range(first, first + node.count):
-            action = edges[edge].action
-            edges[edge].prior = logits[view[mover, action] if has_views else action]
-            highest = max(highest, edges[edge].prior)
-        total = 0.0
-        for edge in range(first, first + node.count):
-            total += np.exp(edges[edge].prior - highest)
-        for edge in range(first, first + node.count):
-            edges[edge].prior = np.exp(edges[edge].prior - highest) / total
-
-    def add_relative(lane: Any, share: float, relative: Any) -> None:
-        """The one place where utilities counted from the mover become those of players 0, 1, …"""
-        for seat in range(players):
-            lane.utility[(lane.mover + seat) % players] += share * relative[seat]
-
-    def scatter(
-        slots: Any, nodes: Any, edges: Any, lanes: Any, settings: Any, logits: Any, utilities: Any, leaves: int
-    ) -> None:
-        for number in range(len(lanes)):
-            lane = lanes[number]
-            if lane.waiting == 0:
-                continue
-            s = number // leaves
-            slot, tree, links = slots[s], nodes[s], edges[s]
-            add_relative(lane, 1.0 - settings.rollout, utilities[number])
-            if settings.rule == PUCT and lane.leaf != NONE and tree[lane.leaf].visits == 0:
-                set_priors(tree[lane.leaf], links, logits[number])
-            hold(tree, links, lane, -1)
-            backup(tree, links, lane, settings)
-            lane.waiting = 0
-            slot.waiting -= 1
-            slot.simulations += 1
-
-    return scatter

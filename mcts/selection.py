@@ -1,4 +1,5 @@
 """Which edge a simulation walks: UCB1 and PUCT, two small functions of one shape. They never look below the node they stand on.
+Gumbel's rules stand in `mcts/gumbel.py`.
 
 Both add to an edge's Q, the mean utility of the player who moves there, a bonus that shrinks with the visits n of the edge
 and grows with the visits N of its node; its factor that depends on N alone is `exploration`.
@@ -23,7 +24,7 @@ import numpy as np
 
 from base.seeds import below, uniform
 
-UCB1, PUCT = 0, 1
+UCB1, PUCT, GUMBEL = 0, 1, 2
 
 
 def exploration(rule: int, c: float, c_base: float, visits: int) -> float:

@@ -12,6 +12,13 @@
 | depth       | int32   | actions on the longest path walked since the search began                                  |
 | refused     | int32   | expansions that there was no memory for                                                    |
 | rng         | uint64  | [1]: the tree's own random stream                                                          |
+| explore     | int8    | 1: what is done at the root to explore is to be done (`mcts/noise.py`, `mcts/gumbel.py`)    |
+| prepared    | int8    | 1: its random part has been drawn                                                          |
+| considered  | int32   | Gumbel: how many of the root's actions are still in the race                               |
+| level       | int32   | Gumbel: visits that each of them has at least                                              |
+| rounds      | int32   | Gumbel: visits that each of them will still get before half of them drop out                |
+| budget      | int32   | Gumbel: simulations that the race shall take                                               |
+| draws       | float32 | [max_legal]: Gumbel: g(a) of the root's edges in their order; else scratch space            |
 
 `nodes [S, N]`: positions reached, without the positions: a simulation replays its path from the root.
 
@@ -65,24 +72,6 @@ ROOT, NONE = 0, -1
 OVER = -2
 """The mover of a finished game."""
 
-SLOT = np.dtype(
-    (
-        np.record,
-        np.dtype(
-            [
-                ("nodes", np.int32),
-                ("edges", np.int32),
-                ("simulations", np.int32),
-                ("target", np.int32),
-                ("waiting", np.int32),
-                ("depth", np.int32),
-                ("refused", np.int32),
-                ("rng", np.uint64, 1),
-            ],
-            align=True,
-        ),
-    )
-)
 EDGE = np.dtype(
     (
         np.record,
@@ -101,6 +90,27 @@ EDGE = np.dtype(
     )
 )
 assert EDGE.itemsize == 32  # two to a cache line
+
+
+def slot_dtype(max_legal: int) -> np.dtype[Any]:
+    fields = [
+        ("nodes", np.int32),
+        ("edges", np.int32),
+        ("simulations", np.int32),
+        ("target", np.int32),
+        ("waiting", np.int32),
+        ("depth", np.int32),
+        ("refused", np.int32),
+        ("rng", np.uint64, 1),
+        ("explore", np.int8),
+        ("prepared", np.int8),
+        ("considered", np.int32),
+        ("level", np.int32),
+        ("rounds", np.int32),
+        ("budget", np.int32),
+        ("draws", np.float32, (max_legal,)),
+    ]
+    return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
 def node_dtype(players: int) -> np.dtype[Any]:
@@ -128,14 +138,14 @@ class Tree:
             raise UserError(
                 f"expected a tree or more, of 1 node and {most} edges at least, got {slots} of {nodes} and {edges}"
             )
-        self.slots = np.zeros(slots, SLOT)
+        self.slots = np.zeros(slots, slot_dtype(game.rules.max_legal))
         self.nodes = np.zeros((slots, nodes), node_dtype(game.players))
         self.edges = np.zeros((slots, edges), EDGE)
         self._keep = compiled(keep)
 
     def clear(self, slot: int, rng: Rng) -> None:
         """An empty tree with a random stream."""
-        self.slots[slot] = np.zeros(1, SLOT)[0]
+        self.slots[slot] = np.zeros(1, self.slots.dtype)[0]
         self.slots[slot].rng[:] = rng
 
     def root(self, slot: int = 0) -> Any:
@@ -183,7 +193,7 @@ def keep(slot: Any, nodes: Any, edges: Any, root: int) -> None:
                 new[edges[edge].child] = 0  # marked; numbered when its turn comes
         nodes[count] = nodes[i]
         count += 1
-    slot.nodes = count
+    slot.nodes, slot.prepared = count, 0
     first = 0
     for edge in range(slot.edges):
         if owner[edge] != NONE:
