@@ -76,7 +76,9 @@ class Lanes:
     def __init__(self, game: Game, settings: SelfPlaySettings, search: LearnedSettings, seed: int) -> None:
         settings.check(game)
         self.game, self.settings, self.seed = game, settings, seed
-        nodes = 4 * max(settings.simulations, settings.fast_simulations) + 64  # of the last moves' searches a part is kept
+        nodes = (
+            4 * max(settings.simulations, settings.fast_simulations) + 64
+        )  # of the last moves' searches a part is kept
         self.search = LearnedSearch(game, search, slots=settings.slots, nodes=nodes, cache_mb=settings.cache_mb)
         self._lanes: list[_Lane | None] = [None] * settings.slots
         self._queue: deque[int] = deque()

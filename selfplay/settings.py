@@ -52,7 +52,8 @@ class SelfPlaySettings:
 
     def check(self, game: Game) -> None:
         """What does not go with the game."""
-        if self.resign < 1 and not (game.players == 2 and game.rules.zero_sum):
+        is_plain = game.players == 2 and game.rules.zero_sum and set(game.rules.values) <= {-1.0, 0.0, 1.0}
+        if self.resign < 1 and not (is_plain and game.rules.values):
             raise UserError(
-                f"resign: expected 1 (nobody resigns), for {game.name} is not a zero-sum game of two players"
+                f"resign: expected 1, nobody resigns, for {game.name} is not one of loss, draw and win between two"
             )

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
-
-from mcts.learned import LearnedSettings
+from typing import Any, Literal, Self
 
 from base.crew import Crew, Inbox
 from base.errors import UserError
 from games import Game, load
 from games.record import GameRecord
+from mcts.learned import LearnedSettings
 from selfplay.play import Lanes
 from selfplay.settings import SelfPlaySettings
 
@@ -36,7 +35,7 @@ class Setup:
     settings: SelfPlaySettings
     search: LearnedSettings
     seed: int
-    precision: str = "auto"
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
     device: str = "cpu"
 
 

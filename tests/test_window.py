@@ -1,5 +1,6 @@
 """The replay window: what is in it, what it forgets, and that its batches are the positions they say they are."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def test_size_is_katagos_power_law() -> None:
     n = 241_000_000  # samples of KataGo's run; its window ended at 22 million
     assert 20e6 < settings.size(n) < 24e6
     sizes = [settings.size(n) for n in range(250_000, 400_000, 1000)]
-    assert all(0 <= b - a <= 1000 for a, b in zip(sizes, sizes[1:], strict=False))
+    assert all(0 <= b - a <= 1000 for a, b in pairwise(sizes))
 
 
 def test_oldest_games_are_forgotten_whole_and_memory_is_bounded() -> None:

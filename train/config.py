@@ -21,10 +21,9 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from mcts.learned import LearnedSettings
-
 from base.errors import UserError, nearest
 from games import Game
+from mcts.learned import LearnedSettings
 from selfplay.settings import SelfPlaySettings
 from train.evaluation import EvaluationSettings
 from train.learner import LearningSettings
@@ -163,7 +162,7 @@ def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         if is_dataclass(hints[key]):
             if not isinstance(value, dict):
                 raise UserError(f"{where}{key}: expected a section, got {_written(value)}")
-            given[key] = _build(hints[key], value, f"{where}{key}.")  # type: ignore[arg-type]
+            given[key] = _build(hints[key], value, f"{where}{key}.")
         else:
             given[key] = _checked(hints[key], value, where + key)
     try:

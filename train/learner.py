@@ -138,7 +138,7 @@ class Learner:
             group["lr"] = rate
         self.optimizer.zero_grad()
         policy, value, entropy = self.losses(batch)
-        (policy + self.settings.value_weight * value).backward()
+        (policy + self.settings.value_weight * value).backward()  # type: ignore[no-untyped-call]
         gradient = nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.clip)
         if not torch.isfinite(gradient):
             raise UserError(
@@ -147,7 +147,7 @@ class Learner:
         self.optimizer.step()
         self.steps += 1
         self._follow()
-        return [float(each) for each in (policy, value, entropy, gradient)]
+        return [float(each.detach()) for each in (policy, value, entropy, gradient)]
 
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Of the policy, of the value; and the entropy of the policies to learn. Means over positions."""

@@ -50,7 +50,7 @@ class RunLog:
             from torch.utils.tensorboard import SummaryWriter
 
             purge = self._games + 1 if self._games else None
-            self._writer = SummaryWriter(str(self.folder), purge_step=purge, flush_secs=5)  # type: ignore[no-untyped-call]
+            self._writer = SummaryWriter(str(self.folder), purge_step=purge, flush_secs=5)
         for name, value in values.items():
             self._writer.add_scalar(name, value, games)
 
