@@ -47,7 +47,7 @@ def test_policy_is_learned_down_to_its_entropy(net: str) -> None:
     last = learner.learn(window, 20, np.random.default_rng(3), 0.0)
     assert first.policy - first.entropy > 0.1
     assert 0 <= last.policy - last.entropy < 0.15
-    assert last.value < 0.1 * first.value
+    assert last.value < 0.4 * first.value
 
 
 @pytest.mark.parametrize("net", ["mlp:1x16", "resnet:1x8"])
