@@ -103,7 +103,10 @@ def resolve(text: str, game: Game | None = None) -> Path:
         lambda: _by_hash(text, game) if _HASH.fullmatch(text) else None,
     ]
     for way in ways:
-        found = way()
+        try:
+            found = way()
+        except OSError as error:  # a name that no folder can have
+            raise UserError(f"unknown checkpoint '{text}': {error.strerror}") from None
         if found is not None:
             return found
     known = names(game)

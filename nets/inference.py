@@ -58,7 +58,7 @@ class Inference:
             came = f"{observations.dtype} of shape {observations.shape}"
             raise UserError(f"observations: expected float32 of shape {self.shape}, got {came}")
         with _threads(self.threads if self.device.type == "cpu" else None), torch.inference_mode():
-            planes = torch.from_numpy(observations)
+            planes = torch.from_numpy(np.require(observations, None, ["C", "W"]))  # all that torch takes without a word
             planes = planes.to(self.device, self._dtype, memory_format=torch.channels_last)
             logits, values = self._net(planes)
             utilities = self._outcome.utilities(values.float())
