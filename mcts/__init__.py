@@ -13,4 +13,5 @@
 | `root.py`      | what a searched tree says: its moves in order, the line it expects                            |
 | `uct.py`       | a player with random games: limits, reuse of the tree from move to move                       |
 | `learned.py`   | search with a network: settings, many games side by side, targets to learn from               |
+| `player.py`    | a player with a network                                                                       |
 """

@@ -50,7 +50,7 @@ _COLD = 0.01  # a temperature below is taken for 0
 
 @dataclass(frozen=True)
 class LearnedSettings:
-    """How to search with a network's judgement. What the papers used stands behind; `LearnedSettings.gumbel()` has Gumbel's defaults."""
+    """How to search with a network's judgement. What the papers used stands behind; `gumbel()` gives Gumbel's defaults."""
 
     method: Literal["puct", "gumbel"] = "puct"
     """PUCT, or Gumbel AlphaZero for small budgets (`mcts/gumbel.py`)."""
@@ -176,7 +176,7 @@ class LearnedSearch(Search):
             record[name] = getattr(self.how, name)
         for name in ("c_visit", "c_scale", "considered"):
             record[name] = getattr(self.how, name)
-        self._worst = min(game.rules.values, default=-1.0)
+        self.worst = min(game.rules.values, default=-1.0)
         self._improved_policy, self._leader = compiled(improved_policy), compiled(leader)
 
     def begin(self, slot: int, state: Any, rng: Rng) -> None:
@@ -192,8 +192,7 @@ class LearnedSearch(Search):
             raise UserError(f"simulations: expected 1 or more, got {simulations}")
         about = self.tree.slots[slot]
         if self._is_gumbel and about.nodes:
-            self.tree.clear(slot, about.rng.copy())
-            about = self.tree.slots[slot]
+            self.begin(slot, self.roots[slot], about.rng.copy())
         if explore and not about.explore:
             about.prepared = 0
         about.explore = explore
@@ -227,7 +226,7 @@ class LearnedSearch(Search):
 
     def ranked(self, slot: int = 0) -> list[Any]:
         """The root's edges, the one to play first. Before any was walked: the likeliest first."""
-        edges = ranked(self.tree, self.tree.root(slot), slot, self._worst)
+        edges = ranked(self.tree, self.tree.root(slot), slot, self.worst)
         if not self._is_gumbel or self.tree.root(slot).proven:
             return edges
         tree = self.tree
@@ -255,7 +254,7 @@ class LearnedSearch(Search):
             weights = np.where(known >= root.utility[root.mover] - TIE, edges["visits"], 0).astype(np.float64)
         else:
             weights = self._improved(slot) if self._is_gumbel else self._wanted(slot, edges)
-            hopeful = np.where(known <= self._worst, 0.0, weights)
+            hopeful = np.where(known <= self.worst, 0.0, weights)
             weights = hopeful if hopeful.sum() > 0 else weights
         order = np.argsort(edges["action"])
         return Target(

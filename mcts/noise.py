@@ -33,7 +33,7 @@ def prepare(slot: Any, root: Any, edges: Any, settings: Any) -> None:
     slot.prepared = 1
     if settings.rule == GUMBEL:
         begin_race(slot, root, settings)
-    elif slot.explore == 1:
+    elif slot.explore == 1 and root.mover >= 0:
         temper(root, edges, settings.policy_temperature)
         mix_in(slot, root, edges, settings.noise, settings.noise_total)
         root.mass = 0.0

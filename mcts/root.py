@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from games import CHANCE
 from games.choice import Candidate
 from mcts.tree import NONE, Tree
@@ -55,11 +57,12 @@ def candidates(
     )
 
 
-def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0) -> tuple[int, ...]:
-    """From the root along the moves it would play, to a node never expanded or to a roll of the dice."""
-    node, line = tree.root(slot), []
+def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0, first: Any = None) -> tuple[int, ...]:
+    """From the root along the moves it would play (`first`: the root's edge), to a node never expanded or to a roll of the dice."""
+    node = tree.root(slot)
+    line: list[int] = []
     while node.count and node.mover != CHANCE:
-        edge = ranked(tree, node, slot, worst)[0]
+        edge = ranked(tree, node, slot, worst)[0] if first is None or line else first
         if edge.visits == 0:
             break
         line.append(int(edge.action))
@@ -67,3 +70,8 @@ def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0) -> tuple
             break
         node = tree.nodes[slot, edge.child]
     return tuple(line)
+
+
+def is_same(state: Any, other: Any) -> bool:
+    """Field by field: records may have gaps between them."""
+    return all(np.array_equal(state[name], other[name]) for name in state.dtype.names)

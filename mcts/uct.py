@@ -22,7 +22,7 @@ from base.seeds import generator
 from games import CHANCE, Game
 from games.choice import Choice
 from mcts.phases import EvaluatorFactory, uniform_evaluator
-from mcts.root import candidates, principal_variation, ranked
+from mcts.root import candidates, is_same, principal_variation, ranked
 from mcts.search import Search, Settings, edges_per_node
 from mcts.tree import ROOT, bytes_per_node
 
@@ -92,7 +92,7 @@ class UCT:
             )
         search, tree = self.search, self.search.tree
         about = tree.slots[0]
-        if self._follows and _is_same(state, search.roots[0]):
+        if self._follows and is_same(state, search.roots[0]):
             about.simulations = about.target = about.depth = about.refused = 0
         else:
             search.begin(0, state, generator(self.seed, "uct"))
@@ -148,8 +148,3 @@ class UCT:
                 timer.cancel()
         while search.tree.nodes[0, ROOT].count == 0 or not search.tree.children(search.tree.root())["visits"].any():
             search.run(1)  # the clock was faster
-
-
-def _is_same(state: Any, other: Any) -> bool:
-    """Field by field: records may have gaps between them."""
-    return all(np.array_equal(state[name], other[name]) for name in state.dtype.names)
