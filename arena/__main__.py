@@ -1,6 +1,7 @@
-"""Players at work: choose, explain, players.
+"""Players at work: matches between them, their choices, their thinking.
 
 python -m arena players
+python -m arena match connect_four alphabeta:depth=4 uct:sims=500 --games 200
 echo "4 4" | python -m arena choose connect_four --player alphabeta:depth=10
 python -m arena explain othello --player alphabeta:depth=6 --moves "d3 c5"
 python -m arena explain tree:two_ply.json --player alphabeta:depth=2,quiescence=off --tree two_ply.svg
@@ -16,6 +17,7 @@ from typing import Any
 from arena.choosing import answer, state_of
 from arena.drawing import tree_of, write_tree
 from arena.explaining import explanation
+from arena.matching import add_match, run_match
 from arena.players import FACTORIES, make_player, options_of, summary_of
 from base.errors import Arguments, UserError, run_command
 from base.lines import Lines
@@ -24,28 +26,23 @@ from games import load
 
 
 def main(argv: Sequence[str]) -> int:
-    options = parser().parse_args(argv)
-    code: int = options.run(options)
-    return code
+    return parser().run(argv)
 
 
 def parser() -> Arguments:
     found = Arguments(description=__doc__)
-    commands = found.add_subparsers(required=True, metavar="COMMAND")
+    found.command("players", run_players, "the kinds of player that there are, and their options")
 
-    def command(name: str, run: Any, text: str) -> argparse.ArgumentParser:
-        added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-        added.set_defaults(run=run)
-        return added
+    add_match(
+        found.command("match", run_match, "two players against each other: who is stronger, by how much, how sure")
+    )
 
-    command("players", run_players, "the kinds of player that there are, and their options")
-
-    added = command("choose", run_choose, "one position per line of standard input, one move per line as JSON")
+    added = found.command("choose", run_choose, "one position per line of standard input, one move per line as JSON")
     added.add_argument("game", metavar="GAME")
     added.add_argument("--player", required=True, metavar="SPEC", help="who chooses, as in alphabeta:depth=6")
     added.add_argument("--workers", type=int, default=cores(), metavar="N", help="processes; 0: this one alone")
 
-    added = command("explain", run_explain, "how a player thinks about one position, for people")
+    added = found.command("explain", run_explain, "how a player thinks about one position, for people")
     added.add_argument("game", metavar="GAME")
     added.add_argument("--player", required=True, metavar="SPEC", help="who thinks, as in alphabeta:depth=6")
     added.add_argument(

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Protocol
 
 from base.errors import UserError, nearest
 from base.options import Options, split
-from base.seeds import below, generator
+from base.seeds import below, derive, generator
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.book import Book
 from classical.evaluation import Eval, default_eval, evaluator
@@ -33,7 +33,8 @@ Count = Annotated[int, range(1, 2**31 - 1)]
 
 
 class Thinker(Protocol):
-    """What a search has to offer to be a player. It may also offer `new_game()`, `advance(action)`, and `prepare()`: to compile."""
+    """What a search has to offer to be a player. It may also offer `new_game()`, `advance(action)`, `prepare()`: to compile, and
+    have a `seed`, which is set before `new_game()`."""
 
     def choose(self, state: Any) -> Choice: ...
 
@@ -58,13 +59,20 @@ class RandomMover:
 class Player:
     """One seat at the board: told of every move that is played, asked for its own."""
 
-    def __init__(self, text: str, game: Game, thinker: Thinker, book: Book | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, text: str, game: Game, thinker: Thinker, book: Book | None = None, seed: int = 0, ms: float | None = None
+    ) -> None:
         self.text, self.game, self.thinker, self.book, self.seed = text, game, thinker, book, seed
+        self.ms = ms
+        """Milliseconds that a move may take; None without a limit by the clock."""
         self._rng = generator(seed, "book")
 
-    def new_game(self) -> None:
-        """The next position belongs to another game: forget this one."""
-        self._rng = generator(self.seed, "book")
+    def new_game(self, seed: int | None = None) -> None:
+        """The next position belongs to another game: forget this one. `seed` sets what is random in it apart from other games."""
+        drawn = self.seed if seed is None else derive(seed, "player", self.seed)
+        self._rng = generator(drawn, "book")
+        if hasattr(self.thinker, "seed"):
+            self.thinker.seed = drawn
         getattr(self.thinker, "new_game", lambda: None)()
 
     def advance(self, action: int) -> None:
@@ -182,7 +190,8 @@ def make_player(text: str, game: Game) -> Player:
     thinker = FACTORIES[kind](game, **resolved)
     getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None
-    return Player(kind + options.text(resolved | {"book": path}), game, thinker, book, resolved.get("seed", 0))
+    text = kind + options.text(resolved | {"book": path})
+    return Player(text, game, thinker, book, resolved.get("seed", 0), resolved.get("ms"))
 
 
 def eval_of(game: Game, path: str | None) -> Eval | None:

@@ -5,11 +5,15 @@ keeps its traceback. A command begins and ends like this:
 
     def main(argv: Sequence[str]) -> int:
         parser = Arguments(description=__doc__)
-        ...
+        added = parser.command("count", run_count, "count things")  # run_count(options) -> exit code
+        added.add_argument(...)
+        return parser.run(argv)
 
     if __name__ == "__main__":
         run_command(main)
 """
+
+from __future__ import annotations
 
 import argparse
 import difflib
@@ -62,6 +66,21 @@ class Arguments(argparse.ArgumentParser):
     def __init__(self, *, prog: str | None = None, **options: Any) -> None:
         options.setdefault("formatter_class", _Help)
         super().__init__(prog=prog or program(), allow_abbrev=False, **options)
+        self._commands: Any = None
+
+    def command(self, name: str, run: Callable[[argparse.Namespace], int], text: str) -> Arguments:
+        """A subcommand, which `run` carries out and `text` explains; its arguments are to be added to what this returns."""
+        if self._commands is None:
+            self._commands = self.add_subparsers(required=True, metavar="COMMAND")
+        added: Arguments = self._commands.add_parser(name, help=text, description=text)
+        added.set_defaults(run=run)
+        return added
+
+    def run(self, argv: Sequence[str]) -> int:
+        """Carry out the subcommand that `argv` asks for; its exit code."""
+        options = self.parse_args(argv)
+        code: int = options.run(options)
+        return code
 
     def error(self, message: str) -> NoReturn:
         self.exit(MISUSE, f"{self.prog}: error: {message}\n")

@@ -232,9 +232,7 @@ def _refuse(where: str, expected: str, got: object) -> NoReturn:
 
 def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    build = commands.add_parser("build", help="build a book from records and lists of moves")
-    build.set_defaults(run=run_build)
+    build = parser.command("build", run_build, "build a book from records and lists of moves")
     build.add_argument("game", metavar="GAME")
     build.add_argument(
         "files", nargs="+", metavar="FILE", help="a log of records, a text file of games, or a folder of them"
@@ -244,14 +242,11 @@ def main(argv: Sequence[str]) -> int:
     build.add_argument(
         "--min-games", type=int, default=MIN_GAMES, metavar="N", help="moves seen less often are left out"
     )
-    show = commands.add_parser("show", help="print a book as a tree")
-    show.set_defaults(run=run_show)
+    show = parser.command("show", run_show, "print a book as a tree")
     show.add_argument("game", metavar="GAME")
     show.add_argument("book", metavar="PATH")
     show.add_argument("--plies", type=int, default=3, metavar="N", help="how far")
-    options = parser.parse_args(argv)
-    code: int = options.run(options)
-    return code
+    return parser.run(argv)
 
 
 def run_build(options: argparse.Namespace) -> int:

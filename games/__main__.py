@@ -26,31 +26,22 @@ from games.engine.tracing import Tracer
 
 
 def main(argv: Sequence[str]) -> int:
-    options = parser().parse_args(argv)
-    code: int = options.run(options)
-    return code
+    return parser().run(argv)
 
 
 def parser() -> Arguments:
     found = Arguments(description=__doc__)
-    commands = found.add_subparsers(required=True, metavar="COMMAND")
-
-    def command(name: str, run: Any, text: str) -> argparse.ArgumentParser:
-        added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-        added.set_defaults(run=run)
-        return added
-
-    added = command("list", run_list, "the games that there are, and their options")
+    added = found.command("list", run_list, "the games that there are, and their options")
     added.add_argument("--json", action="store_true", help="one JSON array")
 
-    added = command("show", run_show, "draw a position: board, whose move it is, legal moves, outcome")
+    added = found.command("show", run_show, "draw a position: board, whose move it is, legal moves, outcome")
     added.add_argument("game", metavar="GAME")
     added.add_argument(
         "--moves", default="", metavar="TEXT", help="actions from the start (or from --position), by name"
     )
     added.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
 
-    added = command("perft", run_perft, "count the action sequences of a given length")
+    added = found.command("perft", run_perft, "count the action sequences of a given length")
     added.add_argument("game", metavar="GAME")
     added.add_argument("--depth", type=int, required=True, metavar="N", help="length of the sequences")
     added.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
@@ -58,10 +49,10 @@ def parser() -> Arguments:
     added.add_argument("--turns", action="store_true", help="count whole turns instead of actions")
     added.add_argument("--json", action="store_true", help="end with one line of JSON")
 
-    added = command("trace", run_trace, "replay games from standard input, one per line, as JSON lines")
+    added = found.command("trace", run_trace, "replay games from standard input, one per line, as JSON lines")
     added.add_argument("game", metavar="GAME")
 
-    added = command("doctor", run_doctor, "examine a game's rules; exit code 1 if something is wrong with them")
+    added = found.command("doctor", run_doctor, "examine a game's rules; exit code 1 if something is wrong with them")
     added.add_argument("game", metavar="GAME")
     added.add_argument("--games", type=int, default=1000, metavar="N", help="random games to play")
     added.add_argument("--seed", type=int, default=1, metavar="N", help="of the random games")

@@ -4,8 +4,9 @@
     choice = player.choose(state)               # choice.action, .value, .pv, .actions, .counters
     player.log()                                # with log=True: the tree searched last, edge by edge
 
-The compiled search runs in a thread of its own without the GIL, while the caller's thread waits for it with an eye on the clock: so
-Ctrl-C works, and time is kept without a clock in compiled code. The table stays from move to move; `new_game()` empties it.
+The first iterations run where they are called, for they are short. Then the compiled search goes on in a thread of its own without the
+GIL, while the caller's thread waits for it with an eye on the clock: so Ctrl-C works, and compiled code needs no clock. The table stays
+from move to move; `new_game()` empties it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from base.errors import UserError
 from classical.alphabeta.probcut import foresight
 from classical.alphabeta.root import root
 from classical.alphabeta.settings import MAX_DEPTH, AlphaBetaSettings
-from classical.alphabeta.table import AGES, new_table, no_table
+from classical.alphabeta.table import AGES, empty, new_table, no_table
 from classical.alphabeta.workspace import (
     COUNTERS,
     EXACT,
@@ -45,6 +46,7 @@ GRACE = 10_000  # nodes that the first iteration may visit whatever the limits: 
 WINDOW = 20_000  # half of the first aspiration window
 WIDER = 4
 NO_LIMIT = 1 << 62
+SHORT = 0.0005  # seconds within which no thread is started for an iteration: it would cost more than the search
 KINDS: dict[int, Bound] = {EXACT: "exact", UPPER: "upper", LOWER: "lower"}
 
 
@@ -67,6 +69,7 @@ class AlphaBeta:
         self.table = new_table(settings.tt_mb) if settings.tt else no_table()
         self._age, self._paths_matter = 0, False
         self._workspace = np.zeros(1, workspace(rules))
+        self._counters = self._workspace.view(np.int64)[: len(COUNTERS)]  # which come first in it
         self._set_up(settings.resolved(), log)
 
     def _set_up(self, settings: AlphaBetaSettings, log: bool) -> None:
@@ -116,7 +119,7 @@ class AlphaBeta:
 
     def new_game(self) -> None:
         """Forget what was found in the last one."""
-        self.table[:] = np.zeros(1, self.table.dtype)
+        empty(self._workspace[0], self.table)
         self._age, self._paths_matter = 0, False
 
     def choose(self, state: Any) -> Choice:
@@ -128,7 +131,8 @@ class AlphaBeta:
             )
         start = time.perf_counter()
         search = Search(self, state)
-        search.run(start)
+        if not search.deepen(start + SHORT):
+            search.run(start)
         self._paths_matter |= bool(self._workspace[0]["path_ends"])
         return search.choice(time.perf_counter() - start)
 
@@ -146,8 +150,7 @@ class Search:
         self.player, self.settings, self.game = player, player.settings, player.game
         self.workspaces, self.table = player._workspace, player.table
         ws = self.ws = self.workspaces[0]
-        for name in COUNTERS:
-            ws[name] = 0
+        player._counters[:] = 0
         player._age = (player._age + 1) % AGES
         ws["age"] = player._age
         ws["stop"] = ws["aborted"] = ws["flags"] = ws["log_used"] = 0
@@ -187,23 +190,28 @@ class Search:
         if self.error is not None:
             raise self.error
 
-    def deepen(self) -> None:
-        """Iterative deepening."""
+    def deepen(self, until: float = math.inf) -> bool:
+        """Iterative deepening. True when it has come to its end, False where the clock has come to `until` before."""
         ws, settings = self.ws, self.settings
+        if until < math.inf and (settings.ms is not None or not settings.iterative):
+            return False
         last = min(settings.depth or MAX_DEPTH, MAX_DEPTH)
-        for depth in range(1 if settings.iterative else last, last + 1):
+        for depth in range(self.depth + 1 if settings.iterative else last, last + 1):
+            if time.perf_counter() >= until:
+                return False
             ws["grace"] = GRACE if self.depth == 0 else 0
             ws["deepest"] = 2 * depth
             score = self._iteration(depth)
             if self.depth == 0:  # even cut short, the first iteration has listed the actions
                 self._take_roots()
             if score is None:
-                return
+                return True
             self.depth, self.score, self.flags = depth, score, int(ws["flags"])
             self._take_roots()
             self._take_line()
             if self._is_settled(depth):
-                return
+                return True
+        return True
 
     def _iteration(self, depth: int) -> int | None:
         """The root's score, through aspiration windows that widen where they fail; None where the search was stopped."""
@@ -238,7 +246,7 @@ class Search:
 
     def _take_roots(self) -> None:
         entries = self.ws["roots"][: int(self.ws["root_count"])]
-        self.roots = [(int(one["action"]), int(one["value"]), int(one["kind"])) for one in entries]
+        self.roots = [(action, value, kind) for action, value, kind, _ in entries.tolist()]
 
     def _take_line(self) -> None:
         here = self.ws["plies"][0]
@@ -252,7 +260,7 @@ class Search:
             for action, score, kind in self.roots
         ]
         others[1:] = sorted(others[1:], key=lambda one: -2.0 if one.value is None else -one.value)
-        counters = {name: int(self.ws[name]) for name in COUNTERS}
+        counters = dict(zip(COUNTERS, self.player._counters.tolist(), strict=True))
         return Choice(
             action=action,
             value=value,

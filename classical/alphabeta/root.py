@@ -148,8 +148,8 @@ def root(rules: Rules) -> Callable[..., Any]:
             ws.roots[0] = ws.roots[n]
         if ws.use_tt and ws.aborted == 0 and floor < best < ceiling:
             store(
+                ws,
                 table,
-                ws.age,
                 key_of(state, ws.exact),
                 zero,
                 best,

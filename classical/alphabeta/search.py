@@ -312,7 +312,7 @@ def searcher(
                     keep_action(table, key, best_action)
             else:
                 ws.table_stores += 1
-                store(table, ws.age, key, ply, best, best_action, depth, bound, flags == 0)
+                store(ws, table, key, ply, best, best_action, depth, bound, flags == 0)
         ws.flags = flags
         return best
 

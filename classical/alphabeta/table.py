@@ -27,7 +27,7 @@ import numpy as np
 
 from base.bits import U
 from base.seeds import mix
-from classical.alphabeta.workspace import NONE
+from classical.alphabeta.workspace import FILLED, NONE
 from classical.scores import UNIT
 from games import Rules
 
@@ -103,6 +103,16 @@ def _then(first: Callable[[Any, Any], Any], second: Callable[[Any, Any], Any]) -
     return both
 
 
+def empty(ws: Any, table: np.ndarray[Any, Any]) -> None:
+    """Forget everything; `ws` knows which slots were filled, where they were few."""
+    count = int(ws["filled_count"])
+    if count <= FILLED:
+        table[ws["filled"][:count]] = np.zeros(1, ENTRY)
+    else:
+        table.view(np.uint8).fill(0)
+    ws["filled_count"] = 0
+
+
 # ── compiled ──
 
 
@@ -145,10 +155,9 @@ def score_at(table: Any, slot: Any, ply: Any) -> Any:
     return score
 
 
-def store(
-    table: Any, age: Any, key: Any, ply: Any, score: Any, action: Any, depth: Any, bound: Any, whole: Any
-) -> None:
+def store(ws: Any, table: Any, key: Any, ply: Any, score: Any, action: Any, depth: Any, bound: Any, whole: Any) -> None:
     """Into the position's own entry, else in place of the one in its bucket that is shallowest, counting eight plies per age."""
+    age = ws.age
     first = bucket_of(table, key)
     slot = first
     least = np.int64(1 << 30)
@@ -162,6 +171,10 @@ def store(
             least = worth
             slot = i
     entry = table[slot]
+    if entry.tag == 0:
+        if ws.filled_count < FILLED:
+            ws.filled[ws.filled_count] = slot
+        ws.filled_count += 1
     is_own = entry.tag != 0 and entry.key == key
     named = action + 1 if NONE < action < NAMED else 0
     if is_own:

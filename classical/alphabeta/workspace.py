@@ -11,6 +11,8 @@
 | `weights`, `values`      | of EVAL, and room for the features                                                      |
 | `probcut`                | [depth, which]: how a shallow search foretells one of that depth                        |
 | `cutoffs_by`             | [player, action] how often and how high up an action cut off: the history table         |
+| `filled`                 | slots of the table that were filled since it was emptied; `filled_count` of them, of    |
+|                          | which the first FILLED are known: so a short game empties its table in no time          |
 | `roots`                  | the root's actions, best first                                                          |
 | `plies`                  | per ply: actions with their ranks, killers, the principal variation from there          |
 | `states`                 | per ply: the position                                                                   |
@@ -33,6 +35,7 @@ HORIZON, PATH = 1, 2
 EXACT, UPPER, LOWER, PRUNED = 0, 1, 2, 3  # how a value is meant; PRUNED: never visited, for its sibling cut off
 INNER, LEAF, END = 0, 1, 2  # where an edge leads: on, to the horizon, to the end of the game
 
+FILLED = 1 << 16
 LINE = 64  # actions of a principal variation that are kept
 TURN = 220  # plies beyond MAX_DEPTH that turns of several actions, extensions and quiescence may take
 PAIRS, PROBCUT_DEPTHS = 2, 16
@@ -135,6 +138,7 @@ def workspace(rules: Rules) -> np.dtype[Any]:
         + [("root_count", np.int32), ("roots_done", np.int32), ("log_used", np.int32), ("log_parent", np.int32)]
         + [("weights", np.float32, features), ("values", np.float32, features)]
         + [("probcut", PAIR, (PROBCUT_DEPTHS, PAIRS)), ("probcut_errors", np.float32)]
+        + [("filled_count", np.int64), ("filled", np.int32, FILLED)]
         + [("cutoffs_by", np.int32, (2, rules.actions))]
         + [
             ("roots", ROOT, rules.max_legal + 1),

@@ -1,0 +1,215 @@
+"""Where the games of a match begin: distinct positions that nobody has won yet, from a seed or from a file.
+
+    plies=4           four random plies
+    plies=2-6         two to six
+    FILE              a line of moves each, or `position:` and the game's own notation; empty lines and lines with # are passed over
+    (nothing)         as many plies as give a thousand openings, but no more than a third of a game
+
+Two openings are the same if they lead to one position or, where the game declares symmetries, to mirror images of one. An opening is
+left out if a glance shows it to be won: two players, zero sum, no dice, and alpha-beta proves it within GLANCE positions (where a game
+has so many moves that these don't reach two plies ahead nothing is looked at). If nothing else is found, as in small games without
+draws, won ones are taken too: both sides play them. When there are no further openings, they come again from the first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arena.choosing import POSITION, state_of
+from base.errors import UserError
+from base.seeds import Rng, below, generator, uniform
+from classical.alphabeta import AlphaBeta, AlphaBetaSettings
+from games import CHANCE, Game
+
+PLENTY = 1000  # openings that the default is to give
+WALKS = 32  # random games that it is estimated from
+TRIES = 300  # in a row without a new opening: there are no more
+GLANCE = 1000  # positions
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Actions from the start, or from a position in the game's notation."""
+
+    actions: tuple[int, ...] = ()
+    position: str | None = None
+
+    def start(self, game: Game) -> Any:
+        """The position before the actions."""
+        return game.initial() if self.position is None else game.parse(self.position)
+
+    def state(self, game: Game) -> Any:
+        """The position after them."""
+        state = self.start(game)
+        for action in self.actions:
+            state = game.result(state, action)
+        return state
+
+
+class Openings:
+    """The openings of a match, without end: iterate. `text` says what they are, `notes` what was left out of a file."""
+
+    def __init__(self, game: Game, source: str = "", seed: int = 0) -> None:
+        self.game, self.seed, self.notes, self.is_random = game, seed, "", True
+        self._found: list[Opening] = []
+        self._decided: list[Opening] = []
+        self._seen: set[bytes] = set()
+        self._is_decided = decider(game)
+        self._is_exhausted = False
+        plies = re.fullmatch(r"plies=(\d+)(?:-(\d+))?", source)
+        if source and plies is None:
+            self.text, self.is_random = str(source), False
+            self._read(Path(source))
+        else:
+            few = int(plies[1]) if plies else default_plies(game)
+            many = int(plies[2] or few) if plies else few
+            if not few <= many < game.rules.max_plies:
+                raise UserError(
+                    f"openings: expected plies up to {game.rules.max_plies - 1}, the fewer first, got {source}"
+                )
+            self.text = f"plies={few}-{many}" if few < many else f"plies={few}"
+            self._draw = self._drawn(few, many)
+
+    def __iter__(self) -> Iterator[Opening]:
+        for number in itertools.count():
+            if not self._is_exhausted:
+                self._is_exhausted = not self._find()
+            if not self._found:
+                self._found = self._take_decided()
+            yield self._found[number % len(self._found)]
+
+    @property
+    def distinct(self) -> int | None:
+        """How many there are, once that is known."""
+        return len(self._found) if self._is_exhausted else None
+
+    def _find(self) -> bool:
+        """One more, where there is one."""
+        known = -1
+        while len(self._seen) > known:
+            known = len(self._seen)
+            for _ in range(TRIES):
+                opening = next(self._draw)
+                if self._add(opening, opening.state(self.game)):
+                    return True
+        return False
+
+    def _take_decided(self) -> list[Opening]:
+        if not self._decided:
+            raise UserError(
+                f"openings: expected positions of {self.game.name} where the game goes on, found none by {self.text}"
+            )
+        self.notes = f"all {len(self._decided)} openings of {self.text} are won for one side already"
+        return self._decided
+
+    def _add(self, opening: Opening, state: Any) -> bool:
+        if self.game.is_terminal(state):
+            return False
+        identity = canonical(self.game, state)
+        if identity in self._seen:
+            return False
+        self._seen.add(identity)
+        if self._is_decided(state):
+            self._decided.append(opening)
+            return False
+        self._found.append(opening)
+        return True
+
+    def _drawn(self, few: int, many: int) -> Iterator[Opening]:
+        rng = generator(self.seed, "openings")
+        while True:
+            length = few + below(rng, many - few + 1)
+            yield Opening(tuple(walk(self.game, rng, length)))
+
+    def _read(self, path: Path) -> None:
+        game, count = self.game, 0
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                text = line.strip()
+                if not text or text.startswith("#"):
+                    continue
+                count += 1
+                try:
+                    state = state_of(game, text)
+                except UserError as error:
+                    raise UserError(f"{path}:{number}: {error}") from None
+                position = text.removeprefix(POSITION).strip() if text.startswith(POSITION) else None
+                words = () if position is not None else text.split()
+                self._add(Opening(tuple(game.id_of(word) for word in words), position), state)  # type: ignore[misc]
+        self._is_exhausted = True
+        if not count:
+            raise UserError(f"{path}: expected openings, a line each, got none")
+        if self._found and len(self._found) < count:
+            self.notes = f"{path}: left out {count - len(self._found)} of {count} openings: played out, won already, or given twice"
+
+
+def walk(game: Game, rng: Rng, plies: int) -> list[int]:
+    """Random actions from the start, as many as asked for, or fewer to the end of the game."""
+    state = game.initial()
+    actions: list[int] = []
+    while len(actions) < plies and not game.is_terminal(state):
+        actions.append(rolled(game, state, rng))
+        state = game.result(state, actions[-1])
+    return actions
+
+
+def rolled(game: Game, state: Any, rng: Rng) -> int:
+    """A random action: uniform where a player moves, by its probability where chance does."""
+    legal = game.legal_actions(state)
+    if game.to_move(state) != CHANCE:
+        return legal[below(rng, len(legal))]
+    left = uniform(rng)
+    for action in legal[:-1]:
+        left -= game.chance(state, action)
+        if left < 0:
+            return action
+    return legal[-1]
+
+
+def default_plies(game: Game) -> int:
+    """The fewest random plies that give PLENTY of openings, but at most a third of a random game.
+
+    The number of openings is Knuth's (1975) estimate: the mean product of the numbers of choices along random walks.
+    """
+    rng = generator(0, "plies of an opening")
+    _, length = game.random_games(WALKS, 0)
+    states, products = [game.initial() for _ in range(WALKS)], [1.0] * WALKS
+    for plies in range(1, max(2, int(length / 3))):
+        for i, state in enumerate(states):
+            if not game.is_terminal(state):
+                products[i] *= len(game.legal_actions(state))
+                states[i] = game.result(state, rolled(game, state, rng))
+        if sum(products) >= PLENTY * WALKS * (1 + len(game.rules.symmetries)):
+            return plies
+    return max(1, min(int(length / 3), game.rules.max_plies - 1))
+
+
+def canonical(game: Game, state: Any) -> bytes:
+    """Equal for positions that are the same, or mirror images of each other: what the mover sees, turned to the least of its images."""
+    mover = game.to_move(state)
+    viewer = mover if mover is not None and mover != CHANCE else 0
+    planes = game.observe(state, viewer).ravel()
+    images = [planes.tobytes(), *(planes[each.observation].tobytes() for each in game.rules.symmetries)]
+    least: bytes = min(images)
+    return bytes([viewer, mover == CHANCE]) + least
+
+
+def decider(game: Game) -> Callable[[Any], bool]:
+    """is_decided(state): a glance proves that one side wins."""
+    rules = game.rules
+    if game.players != 2 or not rules.zero_sum or rules.chance is not None or rules.max_legal**2 > 4 * GLANCE:
+        return lambda state: False
+    search = AlphaBeta(game, AlphaBetaSettings(nodes=GLANCE, tt_mb=1))
+    search.prepare()
+
+    def is_decided(state: Any) -> bool:
+        search.new_game()
+        choice = search.choose(state)
+        return choice.proven and choice.value != 0
+
+    return is_decided

@@ -1,0 +1,244 @@
+"""What a match has come to so far: games, scores, sides, clocks, repetitions. Blocks go in, `as_json` and `text` come out.
+
+    tally = Tally(game, ("alphabeta:depth=4", "random"))
+    tally.add(block)                     # the records of all games of one opening
+    tally.score(), tally.text()
+
+Side 0 is A, side 1 is B. A game is won by the side whose seats have the greater mean utility; a block is worth A's mean points in it. A
+block whose games were all played before, move by move from the same start and with the same sides, says nothing new: it is counted
+once in scores, intervals and tests, whereas games, wins, draws and losses count all that was played.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arena.choosing import rounded
+from arena.statistics import PAIRS, Array, count, elo_of, interval, superiority
+from games import Game
+from games.record import GameRecord
+
+Block = Sequence[GameRecord]
+NAMES = "AB"
+
+
+class Estimate(NamedTuple):
+    """A mean, and the interval of 95 % around it; None for numbers without bound."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class Tally:
+    """See the module."""
+
+    def __init__(self, game: Game, players: tuple[str, str]) -> None:
+        self.game, self.players = game, players
+        self.games = 0
+        self.results = np.zeros((2, 3), np.int64)
+        """[A moves first (sits alone), A does not; wins, draws, losses of A]."""
+        self.points: list[float] = []
+        """Of each distinct block: A's mean points."""
+        self.utilities: list[tuple[float, float]] = []
+        """Of each distinct block: the mean utility of A's seats and of B's."""
+        self.timed, self.late = [0, 0], [0, 0]
+        self.seconds, self.moves = [0.0, 0.0], [0, 0]
+        self.forfeits: Counter[str] = Counter()
+        self.plies: list[int] = []
+        self._games: set[bytes] = set()
+        self._blocks: set[bytes] = set()
+
+    # ── in ──
+
+    def add(self, block: Block) -> bool:
+        """One more block; False if it repeats an earlier one."""
+        points, utilities = [], []
+        for record in block:
+            a, b = side_utilities(record)
+            lost = 0 if a > b else 1 if a == b else 2  # half points
+            self.results[int(record.metadata["seats"][0]), lost] += 1
+            points.append(1 - lost / 2)
+            utilities.append((a, b))
+            self._count(record)
+        key = b"".join(identity(record) + bytes(record.metadata["seats"]) for record in block)
+        if key in self._blocks:
+            return False
+        self._blocks.add(key)
+        self.points.append(sum(points) / len(points))
+        self.utilities.append((sum(a for a, _ in utilities) / len(block), sum(b for _, b in utilities) / len(block)))
+        return True
+
+    def _count(self, record: GameRecord) -> None:
+        self.games += 1
+        self._games.add(identity(record))
+        self.plies.append(len(record))
+        sides, notes = record.metadata["seats"], record.metadata
+        for seat, side in enumerate(sides):
+            self.timed[side] += notes["timed"][seat]
+            self.late[side] += notes["late"][seat]
+            self.seconds[side] += sum(notes["times"][seat]) / 1000
+            self.moves[side] += len(notes["times"][seat])
+        if record.ending:
+            loser, _, reason = record.ending.removeprefix("player ").partition(" forfeits: ")
+            self.forfeits[f"{NAMES[sides[int(loser)]]}: {reason}"] += 1
+
+    # ── out ──
+
+    @property
+    def distinct_games(self) -> int:
+        return len(self._games)
+
+    @property
+    def pairs(self) -> int:
+        """Distinct blocks."""
+        return len(self.points)
+
+    @property
+    def counts(self) -> Array:
+        """How often a block was worth each of `values`."""
+        return count(self.points, self.values)
+
+    @property
+    def values(self) -> Array:
+        """What a block can be worth."""
+        return PAIRS if self.game.players == 2 else np.arange(4 * self.game.players + 1) / (4 * self.game.players)
+
+    def score(self) -> Estimate:
+        """A's points per game: 1 for a win, a half for a draw."""
+        return estimate(self.points, self.values)
+
+    def elo(self) -> Estimate:
+        """How much stronger A is; of two players only."""
+        if self.game.players > 2:
+            return Estimate(None, None, None)
+        return Estimate(*(None if score is None else elo_of(score) for score in self.score()))
+
+    def superiority(self) -> float:
+        """The likelihood that A is the stronger one."""
+        return superiority(self.counts, self.values, 0.5)
+
+    def utility(self, side: int) -> Estimate:
+        """Mean utility of a side's seats."""
+        found = [each[side] for each in self.utilities]
+        return estimate(found, np.unique([*found, -1.0, 1.0]))
+
+    @property
+    def over_limit(self) -> float:
+        """The share of moves with a limit by the clock that took more than 20 ms longer."""
+        return sum(self.late) / max(1, sum(self.timed))
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs: the line that `match --json` ends with."""
+        score, elo = self.score(), self.elo()
+        wins, draws, losses = self.results.sum(axis=0).tolist()
+        found: dict[str, Any] = {
+            "games": self.games,
+            "distinct_games": self.distinct_games,
+            "wins": wins,
+            "draws": draws,
+            "losses": losses,
+            "score": score.value,
+            "score_interval": [score.low, score.high],
+            "elo": elo.value,
+            "elo_interval": [elo.low, elo.high],
+            "los": self.superiority(),
+            "pairs": self.pairs,
+            "over_limit": self.over_limit,
+        }
+        if self.game.players > 2:
+            a, b = self.utility(0), self.utility(1)
+            found |= {"utility": [a.value, b.value], "utility_interval": [[a.low, a.high], [b.low, b.high]]}
+        return {key: _rounded(value) for key, value in found.items()}
+
+    def brief(self) -> str:
+        """For the progress bar."""
+        score, elo = self.score(), self.elo()
+        return f"score {_percent(score)}" + (f", Elo {_elo(elo)}" if self.game.players == 2 else "")
+
+    def text(self) -> str:
+        """For people."""
+        lines = [f"{NAMES[side]}  {text}" for side, text in enumerate(self.players)]
+        if not self.games:
+            return "\n".join([*lines, "no whole block was played"])
+        wins, draws, losses = self.results.sum(axis=0).tolist()
+        first, second = ("moving first", "moving second") if self.game.players == 2 else ("in seat 0", "elsewhere")
+        lines += [
+            f"games      {self.games} ({self.distinct_games} distinct), {self.pairs} distinct {self._blocks_are}",
+            f"A wins     {wins}, draws {draws}, losses {losses}",
+            *(
+                f"  {where:<14} +{row[0]} ={row[1]} -{row[2]}"
+                for where, row in zip((first, second), self.results.tolist(), strict=True)
+            ),
+            f"score      {_percent(self.score())}",
+        ]
+        if self.game.players == 2:
+            lines.append(f"Elo        {_elo(self.elo())}")
+        if self.game.players > 2 or not set(self.game.rules.values) <= {-1, 0, 1} or not self.game.rules.values:
+            lines += [f"utility {name}  {_number(self.utility(side))}" for side, name in enumerate(NAMES)]
+        lines.append(f"A is the stronger one with likelihood {self.superiority():.1%}")
+        lengths = np.array(self.plies)
+        lines.append(f"length     {lengths.mean():.1f} plies ({lengths.min()} to {lengths.max()})")
+        for side, name in enumerate(NAMES):
+            each = 1000 * self.seconds[side] / max(1, self.moves[side])
+            over = f", {self.late[side]} of {self.timed[side]} over the limit" if self.timed[side] else ""
+            lines.append(f"time {name}     {each:.3g} ms a move{over}")
+        lines += [f"forfeits   {times} × {reason}" for reason, times in self.forfeits.most_common()]
+        return "\n".join(lines)
+
+    @property
+    def _blocks_are(self) -> str:
+        return "pairs" if self.game.players == 2 else "blocks"
+
+
+def side_utilities(record: GameRecord) -> tuple[float, float]:
+    """The mean utility of A's seats, and of B's."""
+    assert record.outcome is not None
+    sums, seats = [0.0, 0.0], [0, 0]
+    for side, value in zip(record.metadata["seats"], record.outcome, strict=True):
+        sums[side] += value
+        seats[side] += 1
+    return sums[0] / seats[0], sums[1] / seats[1]
+
+
+def identity(record: GameRecord) -> bytes:
+    """Equal for games with the same moves from the same start and the same end."""
+    words = [record.start or b"", record.moves.tobytes(), repr(record.outcome).encode()]
+    return hashlib.blake2b(b"\0".join(words), digest_size=16).digest()
+
+
+def estimate(results: Sequence[float], values: Array) -> Estimate:
+    """Of the mean of blocks that can be worth `values`."""
+    if not results:
+        return Estimate(None, None, None)
+    low, high = interval(count(results, values), values)
+    return Estimate(float(np.mean(results)), float(low), float(high))
+
+
+def _rounded(found: Any) -> Any:
+    if isinstance(found, list):
+        return [_rounded(value) for value in found]
+    return rounded(found) if isinstance(found, float) else found
+
+
+def _percent(score: Estimate) -> str:
+    if score.value is None or score.low is None or score.high is None:
+        return "?"
+    return f"{score.value:.1%} [{score.low:.1%}, {score.high:.1%}]"
+
+
+def _elo(elo: Estimate) -> str:
+    sweep = "+∞" if elo.low is not None else "-∞"
+    value = sweep if elo.value is None else f"{round(elo.value):+d}"
+    low = "-∞" if elo.low is None else f"{round(elo.low):+d}"
+    high = "+∞" if elo.high is None else f"{round(elo.high):+d}"
+    return f"{value} [{low}, {high}]"
+
+
+def _number(found: Estimate) -> str:
+    return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
