@@ -1,7 +1,9 @@
-"""Players at work: matches between them, their choices, their thinking.
+"""Players at work: matches between them, games against people, their accuracy, their choices, their thinking.
 
 python -m arena players
 python -m arena match connect_four alphabeta:depth=4 uct:sims=500 --games 200
+python -m arena play connect_four human alphabeta:ms=500
+python -m arena accuracy connect_four alphabeta:depth=8
 echo "4 4" | python -m arena choose connect_four --player alphabeta:depth=10
 python -m arena explain othello --player alphabeta:depth=6 --moves "d3 c5"
 python -m arena explain tree:two_ply.json --player alphabeta:depth=2,quiescence=off --tree two_ply.svg
@@ -18,7 +20,9 @@ from arena.choosing import answer, state_of
 from arena.drawing import tree_of, write_tree
 from arena.explaining import explanation
 from arena.matching import add_match, run_match
+from arena.measuring import add_accuracy, run_accuracy
 from arena.players import FACTORIES, make_player, options_of, summary_of
+from arena.terminal import add_play, run_play
 from base.errors import Arguments, UserError, run_command
 from base.lines import Lines
 from base.pool import NOTHING_YET, cores, run_jobs
@@ -36,6 +40,8 @@ def parser() -> Arguments:
     add_match(
         found.command("match", run_match, "two players against each other: who is stronger, by how much, how sure")
     )
+    add_play(found.command("play", run_play, "at the terminal, against a player or a person, or as a spectator"))
+    add_accuracy(found.command("accuracy", run_accuracy, "how often a player's moves keep what positions are worth"))
 
     added = found.command("choose", run_choose, "one position per line of standard input, one move per line as JSON")
     added.add_argument("game", metavar="GAME")

@@ -1,10 +1,11 @@
 """Everything that can choose a move, made from one line of text: `make_player("alphabeta:depth=6,tt=off", load("othello"))`.
 
-    random · minimax:depth=4 · maxn:depth=3 · expectiminimax:depth=2 · alphabeta:depth=6 · alphabeta:ms=100,eval=PATH
-    uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver
+    random · human · minimax:depth=4 · maxn:depth=3 · expectiminimax:depth=2 · alphabeta:depth=6
+    alphabeta:ms=100,eval=PATH · uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver
 
 `python -m arena players` lists them with their options. A player's `text` is the resolved one, with every option that has a value: what
-results are stored under. Any player takes `book=PATH`, an opening book that is asked first.
+results are stored under. `human` plays at the terminal only (arena/terminal.py). Any player takes `book=PATH`, an opening book that is
+asked first.
 """
 
 from __future__ import annotations
@@ -100,6 +101,11 @@ def make_random(game: Game, /, seed: int = 0) -> Thinker:
     return RandomMover(game, seed)
 
 
+def make_human(game: Game, /) -> Thinker:
+    """you, at the terminal: python -m arena play"""
+    raise UserError("human: expected a program, got a person, who plays in: python -m arena play GAME human PLAYER")
+
+
 def make_minimax(game: Game, /, depth: Depth, eval: str | None = None) -> Thinker:
     """the textbook's minimax to a fixed depth, no pruning; two players, zero sum"""
     return Minimax(game, depth, eval_of(game, eval))
@@ -157,6 +163,7 @@ def make_solver(game: Game, /, mb: Annotated[int, range(1, 2**20)] = 256, distan
 
 FACTORIES: dict[str, Callable[..., Thinker]] = {
     "random": make_random,
+    "human": make_human,
     "minimax": make_minimax,
     "maxn": make_maxn,
     "expectiminimax": make_expectiminimax,

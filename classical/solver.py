@@ -355,6 +355,8 @@ class _Prover:
         assert mover is not None
         value = self.value(state)
         roots = [_Root(self, state, action, mover) for action in game.legal_actions(state)]
+        for root in roots:
+            root.upper = min(root.upper, value)  # nothing is better than the best
         goal = value if moves == "one" else self._least_of(value)
         for root in roots:
             root.ask_briefly(goal)
