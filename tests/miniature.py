@@ -10,14 +10,12 @@ from typing import Any
 
 from checkpoints import latest, verify
 from games import load
-from selfplay.workers import Setup, prepare
 from train.budget import Budget
 from train.config import Config, compose
 from train.log import RunLog
 from train.loop import train
 from train.run import opened
 from train.state import Progress
-from train.window import Window
 
 GAME = load("tic_tac_toe")
 CHANGES = (
@@ -35,17 +33,18 @@ CHANGES = (
 )
 TINY = compose(GAME, None, CHANGES)
 
-# For processes forked from one that imported this: compiled once.
-prepare(Setup(TINY.game, TINY.selfplay, TINY.search, TINY.seed), GAME)
-Window(GAME, TINY.window)
-
 
 def tiny(*changes: str) -> Config:
     return compose(GAME, None, [*CHANGES, *changes])
 
 
 def run(
-    folder: Path, games: int = 32, workers: int = 0, config: Config = TINY, said: list[str] | None = None, evaluate: Any = None
+    folder: Path,
+    games: int = 32,
+    workers: int = 0,
+    config: Config = TINY,
+    said: list[str] | None = None,
+    evaluate: Any = None,
 ) -> Progress:
     """To the end of its budget. `said` collects what it has to say."""
     lines = [] if said is None else said

@@ -44,6 +44,17 @@ class RunLog:
         with tqdm(desc=what, total=total, unit=unit, leave=False, disable=True if self.quiet else None) as shown:
             yield shown.update
 
+    @contextmanager
+    def progress(self, what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+        """A bar for whoever says (done, total) now and then."""
+        with tqdm(desc=what, unit=unit, leave=False, disable=True if self.quiet else None) as shown:
+
+            def show(done: int, total: int) -> None:
+                shown.total = total
+                shown.update(done - shown.n)
+
+            yield show
+
     def curves(self, games: int, values: Mapping[str, float]) -> None:
         """One point of each curve, by its name."""
         if self._writer is None:

@@ -25,7 +25,7 @@ import numpy as np
 from base.errors import UserError
 from base.files import read_json, write_json
 from base.seeds import derive
-from checkpoints import Card, Elo, commit, keep_every, save, verify, write_card
+from checkpoints import Card, commit, keep_every, save, verify
 from games import load
 from games.record import GameRecord
 from nets import make_net
@@ -74,6 +74,7 @@ class Loop:
         self.window = Window(self.game, self.config.window)
         self.progress = Progress()
         self.measured: Evaluation | None = None
+        self._commit = commit()
         self._net = ""  # the hash of the weights that play
         self._began = time.monotonic()
         self._playing = self._learning = 0.0  # seconds of this iteration
@@ -130,7 +131,7 @@ class Loop:
             step=games,
             games=games,
             configuration=asdict(self.config),
-            commit=commit(),
+            commit=self._commit,
             seeds={"run": self.config.seed},
             command=command,
         )
@@ -224,7 +225,5 @@ class Loop:
         checkpoint = self.run.checkpoint(games)
         self.measured = self.evaluate(self.game, checkpoint, derive(self.config.seed, "evaluation", games), self.log)
         write_json(path, asdict(self.measured))
-        if self.measured.elo is not None:
-            write_card(checkpoint, replace(verify(checkpoint), elo=Elo(*self.measured.elo)))
         self.log.say(f"{games:>7} games: {self.measured.line}")
         self.log.curves(games, self.measured.curves)

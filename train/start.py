@@ -9,6 +9,7 @@ from base.errors import UserError
 from games import Game, load
 from train.budget import Budget
 from train.config import Config, compose
+from train.evaluation import Arena
 from train.log import RunLog
 from train.loop import train
 from train.run import Run, folder_of, name_for, opened, stored
@@ -34,7 +35,10 @@ def start(options: argparse.Namespace) -> int:
         with RunLog(run.board, found[0].games if found else 0) as log:
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")
             try:
-                progress = train(run, log, options.workers, None)
+                evaluate = Arena(config.evaluation, options.workers)
+                if config.evaluation.every:
+                    evaluate.prepare(game, log)
+                progress = train(run, log, options.workers, evaluate)
             except KeyboardInterrupt:
                 log.say(f"\n{run.folder}: stopped; the same command goes on")
                 raise
