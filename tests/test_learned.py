@@ -404,7 +404,7 @@ def test_race_in_which_all_are_lost_is_not_followed() -> None:
 
     class Misled(Even):
         def answer(self, row: Any) -> tuple[Any, Any]:
-            return np.array([0.0, 4, 4, 0, 0, 0, 0]), np.zeros(2)
+            return np.array([0.0, 2, 2, 0, 0, 0, 0]), np.zeros(2)
 
     how = LearnedSettings.gumbel(considered=2)
     search = searched(game, 300, how, game.play("2 1 2 1 7 1"), evaluator=Misled(game))
