@@ -88,7 +88,7 @@ def test_a_hit_costs_no_row_and_is_counted() -> None:
     search, evaluator = LearnedSearch(game, slots=2, nodes=500, cache_mb=32), Hunch(game)
     for turn in range(2):
         for slot in range(2):
-            search.begin(slot, game.play("4 4"), generator(slot))
+            search.begin(slot, game.play("4 4"), generator(1))
             search.start(slot, 100)
         while search.step(evaluator):
             pass

@@ -404,10 +404,10 @@ def test_race_in_which_all_are_lost_is_not_followed() -> None:
 
     class Misled(Even):
         def answer(self, row: Any) -> tuple[Any, Any]:
-            return np.array([0.0, 4, 4, 0, 0, 0, 0]), np.zeros(2)
+            return np.array([0.0, 2, 2, 0, 0, 0, 0]), np.zeros(2)
 
     how = LearnedSettings.gumbel(considered=2)
-    search = searched(game, 100, how, game.play("2 1 2 1 7 1"), evaluator=Misled(game))
+    search = searched(game, 300, how, game.play("2 1 2 1 7 1"), evaluator=Misled(game))
     edges = search.tree.children(search.tree.root())
     assert edges["action"][edges["visits"] > 0].tolist() == [1, 2] == edges["action"][edges["proven"] == 1].tolist()
     assert search.choose(0) not in (1, 2)
