@@ -80,6 +80,8 @@ class Lanes:
             4 * max(settings.simulations, settings.fast_simulations) + 64
         )  # of the last moves' searches a part is kept
         self.search = LearnedSearch(game, search, slots=settings.slots, nodes=nodes, cache_mb=settings.cache_mb)
+        self.simulations = self.evaluations = 0
+        """Made so far, and how many of them the network was asked for."""
         self._lanes: list[_Lane | None] = [None] * settings.slots
         self._queue: deque[int] = deque()
         self._evaluator: BatchEvaluator | None = None
@@ -111,7 +113,7 @@ class Lanes:
         for slot, lane in enumerate(self._lanes):
             if lane is None and self._queue:
                 self._lanes[slot] = self._begin(slot, self._queue.popleft())
-        self.search.step(self._evaluator)
+        self.evaluations += self.search.step(self._evaluator)
         slots = self.search.tree.slots
         done = slots["simulations"] >= slots["target"]
         if self.search.how.solve:
@@ -160,6 +162,7 @@ class Lanes:
 
     def _move(self, slot: int, lane: _Lane) -> GameRecord | None:
         """Play what the search found; the record where that ended the game."""
+        self.simulations += int(self.search.tree.slots[slot].simulations)
         if lane.kind == OPENING:
             lane.opening -= 1
             self._play(slot, lane, self._drawn(slot, lane))

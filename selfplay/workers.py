@@ -13,14 +13,17 @@ nobody has much more left than the others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import numpy as np
 
 from base.crew import Crew, Inbox
 from base.errors import UserError
 from games import Game, load
 from games.record import GameRecord
 from mcts.learned import LearnedSettings
+from mcts.search import BatchEvaluator
 from selfplay.play import Lanes
 from selfplay.settings import SelfPlaySettings
 
@@ -52,7 +55,7 @@ class Workers:
         self._is_ready = False
 
     def use(self, checkpoint: str) -> None:
-        """From now on games are played by this network."""
+        """From now on games are played by this network; '': by an evaluator that knows nothing."""
         for worker in range(self._crew.size):
             self._crew.send(worker, checkpoint)
         self._is_ready = True
@@ -107,26 +110,30 @@ def serve(inbox: Inbox) -> Iterator[object]:
                 yield record.to_bytes()
 
 
-def evaluator_of(setup: Setup, game: Game, checkpoint: str) -> tuple[Any, str]:
-    """The network of a checkpoint, ready for batches of as many positions as there are slots; and the hash of its weights."""
-    from checkpoints import load as load_checkpoint
+def evaluator_of(setup: Setup, game: Game, checkpoint: str) -> tuple[BatchEvaluator, str]:
+    """For batches of as many positions as there are slots: the network of a checkpoint, and the hash of its weights; without a
+    checkpoint an evaluator that knows nothing."""
+    slots = setup.settings.slots
+    if not checkpoint:
+        return uniform(game, slots), "uniform"
+    from checkpoints import load as load_checkpoint  # torch
     from nets import Inference
 
     net, card = load_checkpoint(checkpoint, game)
-    slots = setup.settings.slots
     return Inference(net, slots, setup.device, setup.precision, threads=1), card.short
+
+
+def uniform(game: Game, batch: int) -> BatchEvaluator:
+    """Every move is as likely, every position worth 0 to everybody."""
+    answer = np.zeros((batch, game.actions), np.float32), np.zeros((batch, game.players), np.float32)
+    return lambda observations: answer
 
 
 def prepare(setup: Setup, game: Game) -> None:
     """Compile what a worker will need, by playing one game with an evaluator that knows nothing."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    zeros = np.zeros((1, game.actions), np.float32), np.zeros((1, game.players), np.float32)
-    few = replace(setup.settings, slots=1, simulations=2, fast_simulations=2)
+    few = replace(setup.settings, slots=1, simulations=2, fast_simulations=2, resign=1.0)
     lanes = Lanes(game, few, setup.search, setup.seed)
-    lanes.use(lambda observations: zeros, "")
+    lanes.use(uniform(game, 1), "")
     lanes.add(0)
     while lanes.is_busy:
         lanes.step()
