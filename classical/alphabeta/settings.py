@@ -55,7 +55,7 @@ class AlphaBetaSettings:
     """Whoever is in check is searched one deeper, and does not stand pat in the first plies of quiescence; where a game has checks."""
     singular: bool = False
     """An action that is the only one, or much better than all others, is searched one deeper (Anantharaman, Campbell and Hsu 1990)."""
-    null: bool = True
+    null: bool = False
     """Whoever stands well enough to pass and still be above the window is taken to be above it (Beal 1989); where the game allows."""
     lmr: bool = True
     """Late quiet actions are searched less deep at first, those that surprise again in full; where the game tells quiet ones apart."""
