@@ -14,6 +14,7 @@ from typing import Any
 
 from arena.players import Player, make_player
 from base.errors import UserError
+from base.lines import whole
 from games import Game, load
 from games.choice import Candidate, Choice
 
@@ -39,7 +40,7 @@ def _seated(game_text: str, player_text: str) -> tuple[Game, Player]:
 
 def state_of(game: Game, line: str) -> Any:
     """The position that a line says."""
-    text = line.strip()
+    text = whole(line).strip()
     if text.startswith(POSITION):
         return game.parse(text.removeprefix(POSITION))
     return game.play(text)

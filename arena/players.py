@@ -2,6 +2,7 @@
 
     random · human · minimax:depth=4 · maxn:depth=3 · expectiminimax:depth=2 · alphabeta:depth=6
     alphabeta:ms=100,eval=PATH · uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver
+    uci:"stockfish",ms=100 · gtp:"gnugo --mode gtp"
 
 `python -m arena players` lists them with their options. A player's `text` is the resolved one, with every option that has a value: what
 results are stored under. `human` plays at the terminal only (arena/terminal.py). Any player takes `book=PATH`, an opening book that is
@@ -14,6 +15,9 @@ import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, Protocol
 
+from arena.engines import GRACE, Grace
+from arena.gtp import Gtp
+from arena.uci import Uci
 from base.errors import UserError, nearest
 from base.options import Options, split
 from base.seeds import below, derive, generator
@@ -163,6 +167,25 @@ def make_solver(game: Game, /, mb: Annotated[int, range(1, 2**20)] = 256, distan
     return Solver(game, megabytes=mb, distance=distance)
 
 
+def make_uci(
+    game: Game,
+    command: str,
+    /,
+    ms: Count | None = None,
+    nodes: Count | None = None,
+    depth: Depth | None = None,
+    grace: Grace = GRACE,
+    **options: str,
+) -> Thinker:
+    """somebody else's chess engine, spoken to by UCI; `Skill_Level=3` and the like are the engine's own options"""
+    return Uci(game, command, ms, nodes, depth, grace, options)
+
+
+def make_gtp(game: Game, command: str, /, ms: Count | None = None, grace: Grace = GRACE) -> Thinker:
+    """somebody else's go program, spoken to by GTP"""
+    return Gtp(game, command, ms, grace)
+
+
 def make_net(
     game: Game,
     checkpoint: str,
@@ -206,6 +229,8 @@ FACTORIES: dict[str, Callable[..., Thinker]] = {
     "alphabeta": make_alphabeta,
     "uct": make_uct,
     "solver": make_solver,
+    "uci": make_uci,
+    "gtp": make_gtp,
     "net": make_net,
 }
 
@@ -237,7 +262,7 @@ def make_player(text: str, game: Game) -> Player:
         resolved["checkpoint"] = str(
             resolve(resolved["checkpoint"], game)
         )  # a run goes on, this player stays who it is
-    thinker = options.call(FACTORIES[kind], resolved, game)
+    thinker: Thinker = options.call(FACTORIES[kind], resolved, game)
     getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None
     text = kind + options.text(resolved | {"book": path})

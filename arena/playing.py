@@ -76,7 +76,7 @@ def play_game(
             state = follow(choice.action, after, visits_of(choice))
     except Failure as failure:
         outcome, ending = forfeited(game, failure.seat), f"player {failure.seat} forfeits: {failure.reason}"
-    notes = {"opening": len(opening.actions), "times": times, "timed": timed, "late": late}
+    notes = {"opening": min(len(opening.actions), len(moves)), "times": times, "timed": timed, "late": late}
     return make_record(
         game,
         moves,

@@ -15,7 +15,7 @@ import json
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -136,9 +136,15 @@ def _compare(path: Path, found: Any, wanted: Mapping[str, Any]) -> None:
     """Refuse to go on with another match."""
     if not isinstance(found, dict):
         raise UserError(f"{path}: expected the settings of a match, got {found!r:.40}")
-    names: Iterable[str] = [*wanted, *(name for name in found if name not in wanted)]
-    for name in names:
-        if found.get(name) != wanted.get(name):
+    for name in [*wanted, *(name for name in found if name not in wanted)]:
+        ours, theirs = str(wanted.get(name)), str(found.get(name))
+        if ours != theirs:
             raise UserError(
-                f"{path}: expected {name} {wanted.get(name)!r}, as asked for; the match there has {found.get(name)!r}"
+                f"{path}: expected {name} {_apart(ours, theirs)}, as asked for; the match there has {_apart(theirs, ours)}"
             )
+
+
+def _apart(text: str, other: str) -> str:
+    """Of a long text with options, those that the other one does not have."""
+    words, others = text.split(","), other.split(",")
+    return ",".join([word for word in words if word not in others] or words) if len(text) > 60 else text

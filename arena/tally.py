@@ -42,7 +42,7 @@ class Tally:
         self.game, self.players = game, players
         self.games = 0
         self.results = np.zeros((2, 3), np.int64)
-        """[A moves first (sits alone), A does not; wins, draws, losses of A]."""
+        """[where A sits, what A made of it]: first or second of two, alone or in the majority of more; wins, draws, losses."""
         self.points: list[float] = []
         """Of each distinct block: A's mean points."""
         self.utilities: list[tuple[float, float]] = []
@@ -62,7 +62,8 @@ class Tally:
         for record in block:
             a, b = side_utilities(record)
             lost = 0 if a > b else 1 if a == b else 2  # half points
-            self.results[int(record.metadata["seats"][0]), lost] += 1
+            sides = record.metadata["seats"]
+            self.results[sides[0] if len(sides) == 2 else int(sides.count(0) > 1), lost] += 1
             points.append(1 - lost / 2)
             utilities.append((a, b))
             self._count(record)
@@ -158,6 +159,8 @@ class Tally:
 
     def brief(self) -> str:
         """For the progress bar."""
+        if not self.points:
+            return ""
         score, elo = self.score(), self.elo()
         return f"score {_percent(score)}" + (f", Elo {_elo(elo)}" if self.game.players == 2 else "")
 
@@ -167,7 +170,7 @@ class Tally:
         if not self.games:
             return "\n".join([*lines, "no whole block was played"])
         wins, draws, losses = self.results.sum(axis=0).tolist()
-        first, second = ("moving first", "moving second") if self.game.players == 2 else ("in seat 0", "elsewhere")
+        first, second = ("moving first", "moving second") if self.game.players == 2 else ("alone", "in majority")
         lines += [
             f"games      {self.games} ({self.distinct_games} distinct), {self.pairs} distinct {self._blocks_are}",
             f"A wins     {wins}, draws {draws}, losses {losses}",

@@ -1,10 +1,38 @@
 """What knows no game.
 
-bits      bit operations on 64-bit words
-compiler  plain Python functions at machine speed, with a cache that is never stale
-errors    one-line errors for people, the parser and the entry point of every command
-files     durable writes, locks, leftovers, the cache folder
-log       the framed, append-only, checksummed log
-pool      worker processes for long jobs over all cores
-seeds     seeds with a purpose, and the random generator of kernels
+bits          bit operations on 64-bit words
+compiler      plain Python functions at machine speed, with a cache that is never stale
+crew          workers that stay, each with work of its own under way
+errors        one-line errors for people, the parser and the entry point of every command
+explaining    numba's errors in two lines
+files         durable writes, locks, leftovers, the cache folder
+lines         lines of standard input as they arrive, of bounded length
+log           the framed, append-only, checksummed log
+options       NAME:key=value, the grammar in which games and players are named
+pool          worker processes for long jobs over all cores
+seeds         seeds with a purpose, and the random generator of kernels
+subprocesses  other people's programs, talked to in lines and never waited for longer than a deadline
+threads       long calls that Ctrl-C, a clock or a limit can end
 """
+
+import sys
+from pathlib import Path
+from types import TracebackType
+
+
+def _leave_quietly_while_starting() -> None:
+    """Ctrl-C while `python -m games` still imports ends it without a traceback; from then on `base.errors.run_command` sees to it."""
+    package = Path(__file__).parents[1] / sys.orig_argv[sys.orig_argv.index("-m") + 1].partition(".")[0]
+    if not package.is_dir():
+        return  # somebody else's command
+    others = sys.excepthook
+
+    def shown(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            others(kind, error, trace)
+
+    sys.excepthook = shown
+
+
+if sys.argv[:1] == ["-m"] and "-m" in sys.orig_argv[:-1]:  # so it is until the command's own module runs
+    _leave_quietly_while_starting()

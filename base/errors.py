@@ -19,7 +19,9 @@ import argparse
 import difflib
 import io
 import os
+import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -27,16 +29,32 @@ from typing import Any, NoReturn
 MISUSE = 2  # the exit code of a mistake in what was asked, as argparse has it
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 STDOUT_CLOSED = 141  # 128 + SIGPIPE: what `yes | head` leaves with
+ECHOED = 100  # characters of what was given that a message repeats: a FEN and then some
+LONGEST = 4000  # characters of a message
 
 
 class UserError(ValueError):
     """The caller's mistake, in one line: what was expected, what came, where."""
 
 
+def short(text: object) -> str:
+    """What is echoed of something that was given: the beginning of it, where it is long."""
+    shown = str(text)
+    return shown if len(shown) <= ECHOED else shown[: ECHOED - 1] + "…"
+
+
+def echoing(message: str, text: str) -> str:
+    """`message` with whatever it repeats of `text`, or of a part of it, cut short."""
+    for part in (text, *text.split(), *re.split(r"[\s/:,;=]+", text)):
+        if len(part) > ECHOED:
+            message = message.replace(part, short(part))
+    return message
+
+
 def nearest(given: str, allowed: Iterable[str]) -> str:
-    """The tail of a message, `; did you mean 'othello'?`, or nothing where no allowed word is near."""
+    """The tail of a message, `; did you mean 'othello'?`, or nothing where no allowed word is near: most letters must be the same."""
     by_lower = {word.lower(): word for word in allowed}
-    found = difflib.get_close_matches(given.lower(), by_lower, n=1)
+    found = difflib.get_close_matches(given.lower(), by_lower, n=1, cutoff=0.7) if len(given) <= ECHOED else []
     return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
 
 
@@ -89,7 +107,7 @@ class Arguments(argparse.ArgumentParser):
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             options = [option for action in self._actions for option in action.option_strings]
-            self.error(f"unknown argument {unknown[0]!r}{nearest(unknown[0].partition('=')[0], options)}")
+            self.error(f"unknown argument {short(unknown[0])!r}{nearest(unknown[0].partition('=')[0], options)}")
         return known, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -110,8 +128,13 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
     | BrokenPipeError (`| head` has seen enough)   | nothing              | 141       |
     | SystemExit                                   | nothing              | its own   |
     | anything else is a bug                       | its traceback        | 1         |
+
+    Warnings are one line as well. A closed standard output (`>&-`) is a mistake: what is done would be done for nobody.
     """
     code: Any
+    warnings.formatwarning = lambda message, *_where: f"{program()}: warning: {message}\n"
+    if sys.stdout is None:
+        sys.exit(_complain("standard output: expected an open file, but it is closed"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that knows no × still gets the rest of the line
             stream.reconfigure(errors="replace")
@@ -128,7 +151,9 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
     except BrokenPipeError:
         code = STDOUT_CLOSED
     except OSError as error:
-        code = _complain(f"{error.strerror}: {error.filename}" if error.filename else error.strerror or str(error))
+        code = _complain(
+            f"{error.strerror}: {short(error.filename)}" if error.filename else error.strerror or str(error)
+        )
     _discard_what_nobody_reads()
     sys.exit(code)
 
@@ -136,6 +161,7 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
 def _complain(message: str) -> int:
     lines = message.splitlines()
     text = message if len(lines) <= 2 else " ".join(line.strip() for line in lines)
+    text = text if len(text) <= LONGEST else text[:LONGEST] + "…"
     with suppress(OSError):
         print(f"{program()}: error: {text}", file=sys.stderr)
     return MISUSE

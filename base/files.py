@@ -30,6 +30,7 @@ from base.errors import UserError
 
 if sys.platform != "win32":
     import fcntl
+    import pwd
 
 StrPath = str | os.PathLike[str]
 
@@ -210,8 +211,8 @@ def cache_folder(*parts: str) -> Path:
     Where that cannot be, a folder of this user's in the temporary folder, with one warning.
     """
     home = os.environ.get("XDG_CACHE_HOME", "")
-    home = home if os.path.isabs(home) else os.path.expanduser("~/.cache")  # XDG: relative paths are to be ignored
-    root = Path(os.environ.get("ZERMELO_CACHE") or os.path.join(home, "zermelo"))
+    home = home if os.path.isabs(home) else os.path.join(_home(), ".cache")  # XDG: relative paths are to be ignored
+    root = Path(os.path.expanduser(os.environ.get("ZERMELO_CACHE", "")) or os.path.join(home, "zermelo"))
     folder = root.joinpath(*parts)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -222,6 +223,15 @@ def cache_folder(*parts: str) -> Path:
     folder = _spare_cache(root).joinpath(*parts)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def _home() -> str:
+    """The user's folder. An empty $HOME says as little as none, though `expanduser` takes it for the root of all folders."""
+    if os.environ.get("HOME") == "" and sys.platform != "win32":
+        with suppress(KeyError):  # a number without a user
+            return pwd.getpwuid(os.getuid()).pw_dir
+        return os.devnull
+    return os.path.expanduser("~")
 
 
 @functools.cache

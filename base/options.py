@@ -7,6 +7,8 @@ A function's parameters are the options of what it makes, its annotations what t
     def alphabeta(depth: int | None = None, tt: bool = True)              may be left out; on or off
     def game(file: str, /) -> Rules: ...                                  given without its name: tree:two_ply.json
 
+    def uci(command: str, /, **options: str)              and whatever else is given, as text
+
 Values with commas, equal signs or spaces are quoted. A resolved text has all options that have a value.
 """
 
@@ -20,7 +22,7 @@ import typing
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, get_args, get_origin
 
-from base.errors import UserError, nearest
+from base.errors import UserError, nearest, short
 
 Given = list[tuple[str | None, str]]
 
@@ -31,14 +33,16 @@ _SWITCH = {"on": True, "off": False, "true": True, "false": False, "1": True, "0
 def split(text: str) -> tuple[str, Given]:
     """The name and the options as they were given; an option given without key has None. A name may end in `.py`."""
     text = text.strip()
-    file = re.match(r".*?\.py(?=:|$)", text)  # a path may have colons of its own
+    file = re.match(
+        r"(?!\w\w+:).*?\.py(?=:|$)", text
+    )  # a path may have colons, but not behind its first word: `gtp:./go.py`
     where, rest = (file[0], text[file.end() + 1 :]) if file else (text.partition(":")[0], text.partition(":")[2])
     options: Given = []
     at = 0
     while at < len(rest):
         match = _WORD.match(rest, at)
         if match is None:
-            raise UserError(f"options: expected key=value,key=value after '{where}:', got '{rest}'")
+            raise UserError(f"options: expected key=value,key=value after '{where}:', got '{short(rest)}'")
         value = match["quoted"] if match["quoted"] is not None else match["plain"].strip()
         options.append((match["key"], value))
         at = match.end()
@@ -52,10 +56,14 @@ class Options:
         self.where = where
         self.parameters: dict[str, inspect.Parameter] = {}
         self._kinds: dict[str, Any] = {}
+        self.is_open = False
         for function in functions:
-            self.parameters |= {
+            found = {
                 name: each for name, each in inspect.signature(function).parameters.items() if name not in set(skip)
             }
+            open_ended = [name for name, each in found.items() if each.kind is each.VAR_KEYWORD]
+            self.is_open |= bool(open_ended)
+            self.parameters |= {name: each for name, each in found.items() if name not in open_ended}
             self._kinds |= typing.get_type_hints(function, include_extras=True)
         self.unnamed = [name for name, each in self.parameters.items() if each.kind is each.POSITIONAL_ONLY]
 
@@ -65,18 +73,19 @@ class Options:
         for key, text in given:
             name = key if key is not None else next((name for name in self.unnamed if name not in found), None)
             if name is None:
-                raise UserError(f"{self.where}: expected key=value, got '{text}'; {self._allowed()}")
-            if name not in self.parameters:
+                raise UserError(f"{self.where}: expected key=value, got '{short(text)}'; {self._allowed()}")
+            if name not in self.parameters and not self.is_open:
                 near = nearest(name, self.parameters)
                 raise UserError(f"{self.where}: unknown option '{name}'; {self._allowed()}{near}")
             if name in found:
                 raise UserError(f"{self.where}: option '{name}' is given twice")
-            found[name] = self._value(name, text)
+            found[name] = self._value(name, text) if name in self.parameters else text
         for name, parameter in self.parameters.items():
             if name not in found and parameter.default is parameter.empty:
                 example = name + "=" if name not in self.unnamed else ""
                 raise UserError(f"{self.where}: expected a value for '{name}', as in {self.where}:{example}…")
-        return {name: found.get(name, parameter.default) for name, parameter in self.parameters.items()}
+        defaults = {name: parameter.default for name, parameter in self.parameters.items()}
+        return defaults | {name: found[name] for name in sorted(found, key=[*defaults, *found].index)}
 
     def words(self) -> dict[str, str]:
         """What each may be, for people."""
@@ -84,6 +93,8 @@ class Options:
         for name, parameter in self.parameters.items():
             default = "" if parameter.default in (parameter.empty, None) else f", default {written(parameter.default)}"
             found[name] = _in_words(self._kind(name)) + default
+        if self.is_open:
+            found["…"] = "any option of its own, under its own name"
         return found
 
     def text(self, resolved: dict[str, Any]) -> str:
@@ -109,7 +120,7 @@ class Options:
 
     def _value(self, name: str, text: str) -> Any:
         kind = self._kind(name)
-        refusal = UserError(f"{self.where}: {name}: expected {_in_words(kind)}, got '{text}'")
+        refusal = UserError(f"{self.where}: {name}: expected {_in_words(kind)}, got '{short(text)}'")
         kind = _without_none(kind)
         if get_origin(kind) is Literal:
             by_text = {str(value): value for value in get_args(kind)}

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from base.errors import Arguments, UserError, run_command
+from base.lines import Lines, waiting, whole
 from games.engine.doctor import examine
 from games.engine.game import Game
 from games.engine.registry import builtin_games, load, options_of, summary_of
@@ -43,7 +44,13 @@ def parser() -> Arguments:
 
     added = found.command("perft", run_perft, "count the action sequences of a given length")
     added.add_argument("game", metavar="GAME")
-    added.add_argument("--depth", type=int, required=True, metavar="N", help="length of the sequences")
+    added.add_argument(
+        "--depth",
+        type=int,
+        required=True,
+        metavar="N",
+        help="their length; a finished position has none, not even of length 0",
+    )
     added.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
     added.add_argument("--divide", action="store_true", help="split by the first action")
     added.add_argument("--turns", action="store_true", help="count whole turns instead of actions")
@@ -123,12 +130,12 @@ def run_perft(options: argparse.Namespace) -> int:
 
 
 def run_trace(options: argparse.Namespace) -> int:
-    tracer = Tracer(load(options.game))
-    if sys.stdin is None:
-        raise UserError("trace: expected games on standard input, but it is closed")
-    code = 0
-    for line in sys.stdin.buffer:
-        answer = tracer.trace(line.decode("utf-8", errors="replace"))
+    tracer, code = Tracer(load(options.game)), 0
+    for line in waiting(Lines(sys.stdin)):
+        try:
+            answer = tracer.trace(whole(line))
+        except UserError as error:
+            answer = {"error": str(error), "ply": 0}
         code = 1 if "error" in answer else code
         print(json.dumps(answer, ensure_ascii=False), flush=True)
     return code
@@ -140,7 +147,9 @@ def run_doctor(options: argparse.Namespace) -> int:
     findings = examine(game, options.games, options.seed, say=lambda line: print(f"  {line}", flush=True))
     for finding in findings:
         print(f"\n{finding}")
-    print(f"\n{'nothing found' if not findings else f'{len(findings)} of its laws are broken'}")
+    print(
+        f"\n{['nothing found', 'one law is broken'][len(findings)] if len(findings) < 2 else f'{len(findings)} laws are broken'}"
+    )
     return 1 if findings else 0
 
 

@@ -384,7 +384,14 @@ def legal_actions(state: Any, actions: Any, tactical: bool = False) -> int:
 
 
 def tactical_actions(state: Any, actions: Any) -> int:
-    return legal_actions(state, actions, True)
+    listed = legal_actions(state, actions, True)
+    n = 0
+    for i in range(listed):
+        action = int(actions[i])
+        if gain(state, action) > 0.0:
+            actions[n] = action
+            n += 1
+    return n
 
 
 def kind_on(state: Any, square: int) -> int:
@@ -576,13 +583,17 @@ WORTH = np.array([1.0, 3.0, 3.0, 5.0, 9.0, 10.0])  # the king's counts only as a
 
 
 def gain(state: Any, action: int) -> float:
-    """In pawns: what is captured, less a bit of what captures; what a promotion adds; a tenth for a quiet check."""
+    """In pawns: what is captured, less a bit of what captures; what a promotion adds; a tenth for a check that neither captures nor
+    promotes. Nothing for a capture of less than what captures, on a square that is guarded: mostly it loses material."""
     mover = int(state.mover)
     origin, to = int(action) & 63, target(state, int(action))
     kind = kind_on(state, origin)
     value = 0.0
     if (state.colours[1 - mover] >> U(to)) & ONE:
-        value = WORTH[kind_on(state, to)] - WORTH[kind] / 20
+        worth = WORTH[kind_on(state, to)]
+        if worth < WORTH[kind] and kind != KING and is_guarded(state, mover, origin, to):
+            return 0.1 if is_quiet_check(state, mover, kind, origin, to) else 0.0
+        value = worth - WORTH[kind] / 20
     elif kind == PAWN and (to - origin) & 7 and action < 64 * 64:
         value = 0.95  # en passant
     if action >= 64 * 64:
@@ -592,8 +603,15 @@ def gain(state: Any, action: int) -> float:
     return 0.1 if is_quiet_check(state, mover, kind, origin, to) else 0.0
 
 
+def is_guarded(state: Any, mover: int, origin: int, to: int) -> bool:
+    """Could the other side take back, pins apart, what the mover plays from `origin` to `to`?"""
+    theirs = state.colours[1 - mover] & ~(ONE << U(to))
+    occupied = (state.colours[0] | state.colours[1]) & ~(ONE << U(origin))
+    return is_attacked(state, to, mover, theirs, occupied)
+
+
 def is_quiet_check(state: Any, mover: int, kind: int, origin: int, to: int) -> bool:
-    """Does a move that captures and promotes nothing give check?"""
+    """Does a move that promotes nothing, and takes nothing in passing, give check?"""
     their_king = king_of(state, 1 - mover)
     occupied = state.colours[0] | state.colours[1]
     if kind == KING and abs(to - origin) == 2:
@@ -603,7 +621,7 @@ def is_quiet_check(state: Any, mover: int, kind: int, origin: int, to: int) -> b
         return True
     if kind == KNIGHT and KNIGHT_MOVES[their_king] & arrives:
         return True
-    occupied ^= (ONE << U(origin)) | arrives
+    occupied = occupied & ~(ONE << U(origin)) | arrives
     stay = state.colours[mover] & ~(ONE << U(origin))
     diagonal = (state.kinds[BISHOP] | state.kinds[QUEEN]) & stay
     straight = (state.kinds[ROOK] | state.kinds[QUEEN]) & stay
@@ -614,6 +632,10 @@ def is_quiet_check(state: Any, mover: int, kind: int, origin: int, to: int) -> b
     if BISHOP_LINES[their_king] & diagonal and bishop_attacks(their_king, occupied) & diagonal:
         return True
     return (ROOK_LINES[their_king] & straight) != ZERO and (rook_attacks(their_king, occupied) & straight) != ZERO
+
+
+def mover_in_check(state: Any) -> bool:
+    return in_check(state, int(state.mover))
 
 
 def null_result(state: Any) -> bool:
@@ -1002,6 +1024,7 @@ def game() -> Rules:
         gain=gain,
         tactical_actions=tactical_actions,
         null_result=null_result,
+        in_check=mover_in_check,
         features=features,
         feature_names=FEATURES,
         feature_weights=WEIGHTS,

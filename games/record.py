@@ -4,7 +4,7 @@
     with LogWriter("games.log") as log:                     # base/log.py
         log.append(record.to_bytes())
 
-    for record in read_records("runs/first/games", game):   # a log, a text file of move lists, or a folder of them
+    for record in read_records("runs/first/games", game):   # a log, move lists, PGN, SGF, or a folder of them
         for state, ply in record.replay(game):              # every position, the last one included
             actions, probabilities, visits = record.policy(ply)
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from base.errors import UserError, nearest
+from base.errors import UserError, nearest, short
 from base.files import StrPath
 from base.log import MAGIC as LOG_MAGIC
 from base.log import read_log
@@ -269,7 +269,7 @@ def make_record(
         actions += support
         shares += [target.get(action, 0.0) for action in support]
         numbers += [seen.get(action, 0) for action in support]
-    first = None if start is None else np.asarray(start, game.rules.State).tobytes()
+    first = None if start is None else _bytes_of(game, start)
     record = GameRecord(
         game.name,
         game.version,
@@ -294,15 +294,30 @@ def make_record(
     return record
 
 
+def _bytes_of(game: Game, state: Any) -> bytes:
+    """Equal positions give equal bytes: what lies between the fields of an aligned dtype is nobody's, and zero here."""
+    position = game.blank()
+    for name in game.rules.State.names or ():
+        position[name] = state[name]
+    return bytes(position.tobytes())
+
+
 # ── reading them ──
 
 
 def read_records(path: StrPath, game: Game) -> Iterator[GameRecord]:
-    """The records of a log, of a text file of move lists, or of every `*.log` and `*.txt` in a folder and below, by name."""
+    """The records of a log, of a text file of move lists, of a `.pgn` or `.sgf`; of all these in a folder and below, by name."""
+    from games.formats.pgn import CHESS, read_pgn  # which read into records themselves
+    from games.formats.sgf import is_go, read_sgf
+
     path = Path(path)
     if path.is_dir():
-        for file in sorted(file for file in path.rglob("*") if file.suffix in (".log", ".txt") and file.is_file()):
+        wanted = {".log", ".txt"} | ({".pgn"} if game.name == CHESS else {".sgf"} if is_go(game) else set())
+        for file in sorted(file for file in path.rglob("*") if file.suffix.lower() in wanted and file.is_file()):
             yield from read_records(file, game)
+        return
+    if path.suffix.lower() in (".pgn", ".sgf"):
+        yield from (read_pgn if path.suffix.lower() == ".pgn" else read_sgf)(path, game)
         return
     with open(path, "rb") as head:
         is_log = head.read(len(LOG_MAGIC)) == LOG_MAGIC
@@ -335,7 +350,7 @@ def record_of_names(game: Game, line: str) -> GameRecord:
         action = game.id_of(word)
         if action is None:
             raise UserError(
-                f"ply {ply}: expected the name of an action of {game.name}, got '{word}'{nearest(word, game.names)}"
+                f"ply {ply}: expected the name of an action of {game.name}, got '{short(word)}'{nearest(word, game.names)}"
             )
         moves.append(action)
     return make_record(game, moves)

@@ -1,4 +1,6 @@
-"""Tic-tac-toe. Actions are squares, `a1` top left, numbered
+"""Tic-tac-toe. Actions are squares, `a1` top left.
+
+Names and numbers:
 
 a1 b1 c1      0 1 2
 a2 b2 c2      3 4 5

@@ -1,4 +1,4 @@
-"""A game tree given as data: every figure of a textbook is a game that every search can play. `tree:two_ply.json`
+"""A game tree given as data, `tree:two_ply.json`: every figure of a textbook is a game that every search can play.
 
 The file is looked for on disk, then among the trees that come with this package (`games/trees/`). It is JSON:
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from base.errors import UserError
+from base.errors import UserError, short
 from base.files import read_json
 from games import CHANCE, Rules
 
@@ -36,7 +36,7 @@ FEW = 16  # as many different utilities are declared
 def game(file: str, /) -> Rules:
     source = Path(file) if os.path.isfile(file) else TREES / file
     if not os.path.isfile(source):
-        raise UserError(f"expected a file, or one of {', '.join(VARIANTS)}; got '{file}'")
+        raise UserError(f"expected a file, or one of {', '.join(VARIANTS)}; got '{short(file)}'")
     tree = _Tree(source)
     State = np.dtype([("node", np.int32)])
     players, count = tree.players, len(tree.movers)
@@ -211,14 +211,17 @@ class _Tree:
         return list(children.items())
 
     def _broken(self, where: str, expected: str, got: Any) -> UserError:
-        text = json.dumps(got)
-        return UserError(
-            f"{self.source}: {where}: expected {expected}, got {text if len(text) < 60 else text[:57] + '…'}"
-        )
+        try:
+            text = json.dumps(got)
+        except RecursionError:
+            text = f"{str(got)[:20]}…"
+        return UserError(f"{self.source}: {short(where)}: expected {expected}, got {short(text)}")
 
     def drawn(self, here: int) -> str:
         """The tree with its nodes indented by depth, in the order of a book, and an arrow at the position."""
         lines = [self.about] if self.about else []
+        if self.scale != 1:
+            lines.append(f"(drawn are payoffs; a utility is the payoff divided by {self.scale:g})")
 
         def draw(node: int) -> None:
             mover = self.movers[node]

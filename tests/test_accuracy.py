@@ -240,10 +240,6 @@ def test_the_length_of_a_game():
             r"expected a game that the solver can do, got connect_four: (\d+) positions of \1 were too hard$",
         ),
         ("dots_and_boxes:rows=2,cols=2,players=3", "expected a game of at most 50 positions, or one of two players"),
-        (
-            "tree:two_ply.json",
-            "expected a game that the solver can do, got tree:.*: no position was found with good moves",
-        ),
     ],
 )
 def test_a_game_that_the_solver_cannot_do_is_refused_in_one_sentence(name, expected, monkeypatch):
@@ -254,6 +250,24 @@ def test_a_game_that_the_solver_cannot_do_is_refused_in_one_sentence(name, expec
         oracle_sample(load(name), 10)
     assert "\n" not in str(caught.value)
     oracle._solvers.cache_clear()
+
+
+def test_a_game_in_which_nothing_is_given_away_is_refused_in_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        sample, "shallow_player", lambda game: make_player("random", game)
+    )  # no need to compile alpha-beta
+    leaves = {"a1": {"player": 1, "actions": {"b1": 1, "b2": 1}}, "a2": {"player": 1, "actions": {"c1": 1, "c2": 5}}}
+    file = tmp_path / "even.json"
+    file.write_text(
+        json.dumps({"about": "whatever", "players": 2, "scale": 8, "tree": {"player": 0, "actions": leaves}})
+    )
+    assert [each.line for each in oracle_sample(load(f"tree:{file}"), 10)] == ["a2"]  # c2 gives away what c1 keeps
+    leaves["a2"]["actions"]["c2"] = 1
+    file.write_text(
+        json.dumps({"about": "whatever", "players": 2, "scale": 8, "tree": {"player": 0, "actions": leaves}})
+    )
+    with pytest.raises(UserError, match=r"got tree:.*: no position was found with good moves and bad ones$"):
+        oracle_sample(load(f"tree:{file}"), 10)
 
 
 def test_the_command_says_the_same_to_people_and_programs(capsys, tmp_path):

@@ -146,6 +146,21 @@ def random_placement(rng):
     return board if board.is_valid() else None
 
 
+WORTH = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 10}
+
+
+def expected_gain(board, move):
+    """Of a capture or promotion: what it wins, and nothing where the lesser is taken by the greater on a guarded square."""
+    taker = board.piece_type_at(move.from_square)
+    taken = chess.PAWN if board.is_en_passant(move) else board.piece_type_at(move.to_square)
+    after = board.copy()
+    after.push(move)
+    if taken and WORTH[taken] < WORTH[taker] and after.attackers(after.turn, move.to_square):
+        return 0.1 if after.is_check() else 0.0
+    won = WORTH[taken] - WORTH[taker] / 20 if taken else 0
+    return won + (WORTH[move.promotion] - 1 if move.promotion else 0)
+
+
 def test_random_positions_are_those_of_python_chess():
     rng, tried, checks = random.Random(2), 0, Counter()
     actions = np.zeros(GAME.rules.max_legal, np.int32)
@@ -169,7 +184,7 @@ def test_random_positions_are_those_of_python_chess():
                 assert found == (0.1 if board.gives_check(move) else 0.0), (board.fen(), move)
                 checks[board.gives_check(move)] += 1
             else:
-                assert found > 0.1
+                assert found == pytest.approx(expected_gain(board, move)), (board.fen(), move)
         listed = actions[: tactical_actions(state, actions)].tolist()
         assert sorted(listed) == sorted(action for action in GAME.movements(state) if gain(state, action) > 0)
     assert min(checks[True], checks[False]) > 500

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import Arguments, nearest
+from base.errors import ECHOED, Arguments, echoing, nearest, short
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,6 +47,19 @@ parser.parse_args(argv)
 def test_the_nearest_word_is_named_and_a_far_one_is_not() -> None:
     assert nearest("Otelo", ["chess", "othello"]) == "; did you mean 'othello'?"
     assert nearest("zzz", ["chess", "othello"]) == ""
+    assert nearest("13", ["13/9", "24/20"]) == nearest("a2a1", ["e2e4", "g1f3"]) == ""
+
+
+def test_what_is_echoed_is_cut_wherever_it_stands_in_the_message() -> None:
+    word, text = "x" * 5000, " ".join("abc" for _ in range(5000))
+    assert short("abc") == "abc" and short(word) == "x" * (ECHOED - 1) + "…"
+    assert echoing(f"expected a, got '{text}'", text) == f"expected a, got '{short(text)}'"
+    assert echoing(f"row 1: expected a, got '{word}'", f"a/{word} b") == f"row 1: expected a, got '{short(word)}'"
+
+
+def test_a_warning_is_one_line(tmp_path: Path) -> None:
+    code, _, err = ends(tmp_path, "import warnings\nwarnings.warn('the disk is old')")
+    assert (code, err) == (0, "python -m prog: warning: the disk is old\n")
 
 
 @pytest.mark.parametrize(

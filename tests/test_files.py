@@ -1,6 +1,7 @@
 """Durable files: whole or not at all, whoever is killed when."""
 
 import os
+import pwd
 import random
 import signal
 import subprocess
@@ -344,3 +345,16 @@ def test_a_fallback_cache_that_others_may_write_is_not_used(tmp_path: Path, monk
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.warns(UserWarning, match="cannot be written"):
         assert open_to_all not in cache_folder("a").parents
+
+
+def test_the_cache_of_an_empty_home_is_the_user_s_and_a_tilde_is_it_too(monkeypatch):
+    for name in ("ZERMELO_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)
+    monkeypatch.setattr(os, "access", lambda *_: True)
+    monkeypatch.setenv("HOME", "")
+    assert cache_folder("a") == Path(pwd.getpwuid(os.getuid()).pw_dir, ".cache/zermelo/a")
+    monkeypatch.setenv("HOME", "/home/ernst")
+    assert cache_folder("a") == Path("/home/ernst/.cache/zermelo/a")
+    monkeypatch.setenv("ZERMELO_CACHE", "~/warm")
+    assert cache_folder("a") == Path("/home/ernst/warm/a")

@@ -27,7 +27,8 @@ NIM = load("nim")
             "two_ply.json has no features",
         ),
         (lambda: NIM.random_games(0, seed=1), "games: expected at least 1, got 0"),
-        (lambda: NIM.play("a-1 a-9"), "ply 1: unknown action 'a-9' in nim:most=7: legal are .*; did you mean 'a-"),
+        (lambda: NIM.play("a-1 a2"), "ply 1: unknown action 'a2' in nim:most=7: legal are .*; did you mean 'a-2'.$"),
+        (lambda: NIM.play("a-1 a-9"), r"ply 1: unknown action 'a-9' in nim:most=7: legal are .* \(14 in all\)$"),
     ],
 )
 def test_a_question_without_an_answer_says_why(ask, expected):

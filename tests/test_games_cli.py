@@ -1,6 +1,5 @@
 """`python -m games …`, as a person and as a program call it."""
 
-import io
 import json
 import os
 import signal
@@ -90,19 +89,39 @@ def test_trace_says_chance_where_chance_moves():
     assert answer["legal"][1] == ["p1", "p9"] and answer["utilities"] == [0.5, -0.5]
 
 
-def test_trace_streams(monkeypatch, capsys):
+def test_trace_streams():
     """Each answer is out before the next line is read."""
+    command = [sys.executable, "-m", "games", "trace", "connect_four"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+        for _ in range(3):
+            process.stdin.write("4 4\n")
+            assert json.loads(process.stdout.readline())["to_move"] == [0, 1, 0]
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
 
-    class Lines(io.RawIOBase):
-        def __iter__(self):
-            for _ in range(3):
-                seen.append(capsys.readouterr().out.count("\n"))
-                yield b"4 4\n"
 
-    seen = []
-    monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": Lines()}))
-    assert main(["trace", "connect_four"]) == 0
-    assert seen == [0, 1, 1]
+def test_a_line_of_ten_megabytes_is_an_error_of_its_own_and_the_rest_goes_on():
+    done = run("trace", "tic_tac_toe", given="a1\n" + "a1" * 5_000_000 + "\nb2\n")
+    first, long, last = map(json.loads, done.stdout.splitlines())
+    assert (first["to_move"], last["to_move"]) == ([0, 1], [0, 1]) and done.returncode == 1
+    assert long["error"].startswith("line: expected at most 1048576 bytes") and len(long["error"]) < 150
+
+
+def test_a_closed_standard_output_is_no_success():
+    command = f"{sys.executable} -m games list >&-"
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "python -m games: error: standard output: expected an open file, but it is closed\n"
+
+
+def test_ctrl_c_during_the_imports_leaves_no_traceback(tmp_path):
+    (tmp_path / "numba.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+    command, env = [sys.executable, "-m", "games", "list"], os.environ | {"PYTHONPATH": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout.readline() == "importing\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode in (-signal.SIGINT, 130) and err == ""
 
 
 GAMES = {name: Tracer(load(name)) for name in ("tic_tac_toe", "connect_four", "nim", "tree:three_players.json")}
@@ -149,12 +168,20 @@ def test_trace_agrees_with_the_game_played_by_hand(name, data):
         ([], "the following arguments are required: COMMAND"),
         (["doctor", "nim", "--games", "0"], "games: expected at least 1, got 0"),
         (["trace", "./nowhere.py"], "found no such file"),
+        (["show", "./games"], "expected a file with a game's rules, found a folder"),
+        (["show", "nim", "--position", "x" * 100_000], "x…'"),
+        (["show", "chess", "--position", "x" * 100_001], "expected at most 100000 characters, got 100001"),
+        (["show", "nim", "--moves", "y" * 100_000], "yy…' in nim"),
+        (["show", "z" * 100_000], "zz…'"),
+        (["show", "o" * 5000 + "/x.py"], "oo…"),
+        (["show", "othello:size=" + "7" * 5000], "77…'"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(words, expected):
     done = run(*words)
     assert done.returncode == 2 and expected in done.stderr and "Traceback" not in done.stderr
     assert len([line for line in done.stderr.splitlines() if not line.startswith("compiling")]) == 1
+    assert len(done.stderr) < 600
 
 
 def test_ctrl_c_ends_a_long_count_at_once():

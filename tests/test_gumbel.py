@@ -73,7 +73,7 @@ def test_actions_considered_are_the_best_by_gumbel_and_logits() -> None:
 
 def test_first_action_drawn_is_a_sample_of_the_policy() -> None:
     game, n = load("connect_four"), 4000
-    search = searched(game, 2, HOW, None, True, slots=n, nodes=4, evaluator=Hunch(game, 1, 3.0), state=game.play("4 4"))
+    search = searched(game, 2, HOW, game.play("4 4"), True, slots=n, nodes=4, evaluator=Hunch(game, 1, 3.0))
     visits = sum(edges_of(search, slot)["visits"] for slot in range(n))
     expected = edges_of(search)["prior"].astype(float) * n
     assert visits.sum() == n
@@ -135,7 +135,7 @@ def test_values_policy_and_rule_are_the_papers(name: str) -> None:
         if node.mover < 0 or not node.count:
             continue
         policy = policy_of(search, node)
-        assert mixed_value(node, nodes, edges) == pytest.approx(completed(search, node)[1])
+        assert mixed_value(node, nodes, edges) == pytest.approx(completed(search, node)[1], abs=1e-6)
         scores = policy - edges["visits"][node.edges : node.edges + node.count] / node.visits
         chosen = improved(node, nodes, edges, search._settings) - node.edges
         assert scores[chosen] == pytest.approx(scores.max())
@@ -158,13 +158,13 @@ class Walker(Hunch):
         weights = np.exp(logits - logits.max())
         return dict(zip(legal, weights / weights.sum(), strict=True))
 
-    def value(self, state: Any) -> float:  # type: ignore[override]
+    def worth(self, state: Any) -> float:
         """Player 0's."""
         if self.game.is_terminal(state):
             return self.game.utility(state)[0]
         key = state.tobytes()
         if key not in self.known:
-            parts = [p * self.value(self.game.result(state, action)) for action, p in self.priors(state).items()]
+            parts = [p * self.worth(self.game.result(state, action)) for action, p in self.priors(state).items()]
             self.known[key] = sum(parts)
         return self.known[key]
 
@@ -178,7 +178,7 @@ def evaluator_of(walker: Walker) -> Any:
         first, second = (own, other) if own.sum() == other.sum() else (other, own)
         cells = "".join("x" if a else "o" if b else "." for a, b in zip(first, second, strict=True))
         state = game.parse(f"{cells[:3]}/{cells[3:6]}/{cells[6:]}")
-        value = walker.value(state) * (1 if game.to_move(state) == 0 else -1)
+        value = walker.worth(state) * (1 if game.to_move(state) == 0 else -1)
         return row @ walker.policy, np.array([value, -value])
 
     def evaluator(observations: Any) -> tuple[Any, Any]:
@@ -208,7 +208,7 @@ def test_policy_is_improved_whatever_the_budget(simulations: int) -> None:
             target, priors = search.target(slot), walker.priors(state)
             after = {action: game.result(state, action) for action in priors}
             is_shallow = simulations <= 1 + len(priors)
-            worth = {a: sign * (walker.value(s) if is_shallow else max_n(game, s, memory)[0]) for a, s in after.items()}
+            worth = {a: sign * (walker.worth(s) if is_shallow else max_n(game, s, memory)[0]) for a, s in after.items()}
             before = sum(p * worth[action] for action, p in priors.items())
             now = sum(float(p) * worth[int(a)] for a, p in zip(target.actions, target.probabilities, strict=True))
             gains.append(now - before)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.lines import Lines
+from base.errors import UserError
+from base.lines import LONGEST, Lines, waiting, whole
 from base.pool import NOTHING_YET, run_jobs
 
 
@@ -60,3 +61,22 @@ def test_lines_are_those_of_the_whole_text_however_it_arrives(chunks):
     whole = text.split(b"\n")
     expected = whole[:-1] if whole[-1] == b"" else whole
     assert found == [line.decode("utf-8", errors="replace") for line in expected]
+
+
+def test_a_line_is_kept_up_to_its_limit_and_the_next_one_is_whole(tmp_path):
+    file = tmp_path / "lines"
+    for length in (LONGEST - 1, LONGEST, LONGEST + 1, 3 * LONGEST, 3 * LONGEST + 5):
+        file.write_bytes(b"a\n" + b"x" * length + b"\n" + b"b\n\nlast")
+        with file.open() as lines:
+            found = list(waiting(Lines(lines)))
+        assert found[:1] + found[2:] == ["a", "b", "", "last"]
+        assert len(found[1]) == min(length, LONGEST + 1)
+        if length <= LONGEST:
+            assert whole(found[1]) == "x" * length
+        else:
+            with pytest.raises(
+                UserError, match=f"line: expected at most {LONGEST} bytes, got more; it begins with 'xxx"
+            ):
+                whole(found[1])
+    with pytest.raises(UserError, match="standard input, but it is closed"):
+        Lines(None)

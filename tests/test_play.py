@@ -12,7 +12,8 @@ from dataclasses import replace
 import pytest
 
 from arena.__main__ import main
-from arena.players import make_player
+from arena.forfeit import Forfeit
+from arena.players import RandomMover, make_player
 from arena.table import Left, Table
 from base.errors import UserError
 from games import Game, load
@@ -144,6 +145,18 @@ def test_three_people_and_spectators():
     assert table.outcome == (0.25, -0.5, 0.25) and "(player 1 resigns)" in shown
     table, shown = seated(name, ["random:seed=1"] * 3, [])
     assert table.outcome == table.game.utility(table.state) and "you" not in shown
+
+
+def test_a_player_who_fails_loses_and_the_reason_is_said(monkeypatch, tmp_path):
+    def silent(self, state):
+        raise Forfeit("it says nothing")
+
+    monkeypatch.setattr(RandomMover, "choose", silent)
+    table, shown = seated("tic_tac_toe", ["human", "random"], ["b2"])
+    assert table.outcome == (1, -1) and "you win (player 1 forfeits: it says nothing)" in shown
+    table.save(tmp_path / "x.log")
+    (record,) = read_records(tmp_path / "x.log", table.game)
+    assert record.ending == "player 1 forfeits: it says nothing" and record.outcome == (1, -1)
 
 
 def test_saving_refuses_what_would_lose_something(tmp_path):

@@ -105,6 +105,15 @@ def test_a_game_may_begin_anywhere():
     assert game.text(positions[1]) == "7k/6Q1/5K2/8/8/8/8/8 b - - 31 60"
 
 
+def test_equal_first_positions_give_equal_bytes_whatever_lies_between_their_fields():
+    game = load("go:size=5,komi=0.5")  # of an aligned dtype
+    starts = game.blanks(2)
+    starts.view(np.uint8)[: starts.itemsize] = 255
+    for name in starts.dtype.names:
+        starts[name] = game.play("C3 pass")[name]
+    assert make_record(game, [], start=starts[0]) == make_record(game, [], start=starts[1])
+
+
 def test_an_ending_that_is_not_the_rules_own_is_named():
     game = load("connect_four")
     resigned = make_record(game, [3, 3], outcome=(1, -1), ending="resigned")

@@ -12,13 +12,14 @@ from move to move; `new_game()` empties it.
 from __future__ import annotations
 
 import math
-import threading
+import sys
 import time
 from typing import Any
 
 import numpy as np
 
 from base.errors import UserError
+from base.threads import interruptible
 from classical.alphabeta.probcut import foresight
 from classical.alphabeta.root import root
 from classical.alphabeta.settings import MAX_DEPTH, AlphaBetaSettings
@@ -38,10 +39,10 @@ from classical.alphabeta.workspace import (
 )
 from classical.evaluation import Eval, default_eval
 from classical.scores import UNIT, WIN, utility_of
+from classical.tables import empty_table, load_tables
 from games import CHANCE, Game
 from games.choice import Bound, Candidate, Choice
 
-GLANCE = 0.05  # seconds between looks at whether a signal came, should another thread have received it
 GRACE = 10_000  # nodes that the first iteration may visit whatever the limits: a few milliseconds for a sensible move
 WINDOW = 20_000  # half of the first aspiration window
 WIDER = 4
@@ -67,6 +68,7 @@ class AlphaBeta:
         self.game, self.settings = game, settings
         self.weights = (eval or default_eval(game)).array(game)
         self.table = new_table(settings.tt_mb) if settings.tt else no_table()
+        self.endgames = endgames_of(game) if settings.resolved().tables else empty_table(rules)
         self._age, self._paths_matter = 0, False
         self._workspace = np.zeros(1, workspace(rules))
         self._counters = self._workspace.view(np.int64)[: len(COUNTERS)]  # which come first in it
@@ -83,6 +85,7 @@ class AlphaBeta:
             "history": settings.history,
             "presort": settings.presort,
             "quiescence": settings.quiescence and rules.gain is not None,
+            "checks": settings.checks,
             "singular": settings.singular,
             "null_move": settings.null,
             "lmr": settings.lmr,
@@ -100,7 +103,7 @@ class AlphaBeta:
         ws["ordered"] = int(any(getattr(settings, name) for name in ranked))
         ws["weights"][: len(self.weights)] = self.weights
         if settings.probcut:
-            errors, pairs = foresight(self.game)
+            errors, pairs = foresight(self.game, self.weights)
             ws["probcut_errors"] = errors
             for depth, which, pair in pairs:
                 if depth < PROBCUT_DEPTHS and which < PAIRS:
@@ -143,6 +146,19 @@ class AlphaBeta:
         return found
 
 
+def endgames_of(game: Game) -> np.ndarray[Any, Any]:
+    """The game's tables, for kernels; building them is announced."""
+    said: list[str] = []
+
+    def report(name: str, positions: int) -> None:
+        if not said:
+            said.append(name)
+            print(f"building the tables of {game.name} (first time only) …", file=sys.stderr, flush=True)
+
+    found: np.ndarray[Any, Any] = load_tables(game, report).array
+    return found
+
+
 class Search:
     """One call of `choose`."""
 
@@ -161,34 +177,15 @@ class Search:
         self.depth, self.score, self.flags = 0, 0, HORIZON
         self.line: list[int] = []
         self.roots: list[tuple[int, int, int]] = []  # action, value, kind
-        self.error: BaseException | None = None
 
     def run(self, start: float) -> None:
         """Search beside the calling thread, which keeps the time."""
-        done = threading.Event()
-
-        def work() -> None:
-            try:
-                self.deepen()
-            except BaseException as error:
-                self.error = error
-            finally:
-                done.set()
-
-        worker = threading.Thread(target=work, name="alphabeta", daemon=True)
         deadline = start + self.settings.ms / 1000 if self.settings.ms is not None else math.inf
-        try:
-            worker.start()
-            while not done.wait(min(GLANCE, max(0.0, deadline - time.perf_counter()))):
-                if time.perf_counter() >= deadline:
-                    self.ws["stop"] = 1
-                    deadline = math.inf
-        finally:  # Ctrl-C: the workspace must not be written by two
-            self.ws["stop"] = 1
-            if worker.ident is not None:
-                worker.join()
-        if self.error is not None:
-            raise self.error
+        interruptible(self.deepen, self.stop, deadline)
+
+    def stop(self) -> None:
+        """From another thread."""
+        self.ws["stop"] = 1
 
     def deepen(self, until: float = math.inf) -> bool:
         """Iterative deepening. True when it has come to its end, False where the clock has come to `until` before."""
@@ -222,7 +219,7 @@ class Search:
         half = WINDOW
         while True:
             ws["log_used"] = 0
-            score = int(self.root(self.workspaces, self.table, depth, low, high))
+            score = int(self.root(self.workspaces, self.table, self.player.endgames, depth, low, high))
             if ws["aborted"]:
                 if int(ws["roots_done"]) > 0 and score > low:  # the best so far was tried first: what beats it counts
                     self.score = score
@@ -240,9 +237,8 @@ class Search:
 
     def _is_settled(self, depth: int) -> bool:
         """Nothing deeper can change the value: it rests on no EVAL, or on an end that lies within the depth."""
-        if self.settings.multipv == "best" and abs(self.score) > UNIT:
-            return WIN - abs(self.score) <= depth
-        return self.flags & HORIZON == 0
+        is_near = self.settings.multipv == "best" and abs(self.score) > UNIT and WIN - abs(self.score) <= depth
+        return is_near or self.flags & HORIZON == 0
 
     def _take_roots(self) -> None:
         entries = self.ws["roots"][: int(self.ws["root_count"])]

@@ -1,6 +1,6 @@
 """The root: its actions keep a value each, and the best comes to the front for the next iteration.
 
-score = root(ws, table, depth, alpha, beta)       values in ws.roots, the line in ws.plies[0]; ws.aborted where it was stopped
+score = root(ws, table, endgames, depth, alpha, beta)       values in ws.roots, the line in ws.plies[0]; ws.aborted where it was stopped
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def lengthener(rules: Rules, key_of: Callable[..., Any]) -> Callable[..., None]:
 
 
 def root(rules: Rules) -> Callable[..., Any]:
-    """One iteration: root(ws [1], table, depth, alpha, beta) -> score, the mover's. The first one lists the actions."""
+    """One iteration: root(ws [1], table, endgames, depth, alpha, beta) -> score, the mover's. The first one lists the actions."""
     to_move, result = rules.to_move, rules.result
     estimate, key_of, end_of = estimator(rules), position_key(rules), ender(rules)
     rank = ranker(rules, estimate)
     search = searcher(rules, estimate, rank, key_of, end_of)
     prepare, lengthen = preparer(rules, rank, key_of), lengthener(rules, key_of)
 
-    def root(workspaces: Any, table: Any, depth: int, lowest: int, highest: int) -> Any:
+    def root(workspaces: Any, table: Any, endgames: Any, depth: int, lowest: int, highest: int) -> Any:
         ws = workspaces[0]
         state = ws.states[0]
         mover = to_move(state)
@@ -106,14 +106,23 @@ def root(rules: Rules) -> Callable[..., Any]:
             result(child, action)
             ws.log_parent = -1
             edge = log_edge(ws, -1, 0, mover, action, low_end, beta)
-            over, value = end_of(ws, child, mover, zero)
+            over, value = end_of(ws, endgames, child, mover, zero)
             if not over:
                 same = to_move(child) == mover
                 top = low_end + 1 if ws.pvs and i > 0 and not ws.multipv_all else beta
                 while True:
                     low, high = (low_end, top) if same else (-top, -low_end)
                     value = search(
-                        ws, table, np.int64(1), np.int64(depth - 1), low, high, np.int64(same), np.int64(1), none
+                        ws,
+                        table,
+                        endgames,
+                        np.int64(1),
+                        np.int64(depth - 1),
+                        low,
+                        high,
+                        np.int64(same),
+                        np.int64(1),
+                        none,
                     )
                     if ws.aborted:
                         break

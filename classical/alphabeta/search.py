@@ -1,6 +1,6 @@
 """Alpha-beta search with all its organs, for two players and zero sum. The steps are numbered, so that two people can point at one.
 
-    score = search(ws, table, ply, depth, alpha, beta, goes_on, may_pass, excluded)
+    score = search(ws, table, endgames, ply, depth, alpha, beta, goes_on, may_pass, excluded)
 
 is what the position in `ws.states[ply]` is worth to whoever moves there, by `depth` more actions: exact if alpha < score < beta,
 at most that if score <= alpha, at least that if score >= beta (fail-soft: Fishburn 1983). Whoever moves twice in a row keeps sign
@@ -51,7 +51,10 @@ from classical.alphabeta.workspace import (
     UPPER,
     levels,
 )
-from classical.scores import UNIT, score_of
+from classical.scores import UNIT, WIN, score_of
+from classical.tables.codes import NONE as UNKNOWN
+from classical.tables.codes import plies_of, value_of
+from classical.tables.probe import prober
 from games import Rules
 
 
@@ -66,12 +69,14 @@ def searcher(
     to_move, legal_actions, result = rules.to_move, rules.legal_actions, rules.result
     null_result = rules.null_result or (lambda state: False)
     can_pass, has_gain = rules.null_result is not None, rules.gain is not None
-    quiesce = quiescer(rules, estimate)
+    in_check, has_checks = rules.in_check or (lambda state: False), rules.in_check is not None
+    quiesce = quiescer(rules, estimate, end_of)
     deepest = levels(rules) - 2
 
     def search(
         ws: Any,
         table: Any,
+        endgames: Any,
         ply: Any,
         depth: Any,
         alpha: Any,
@@ -88,11 +93,15 @@ def searcher(
         here, state = ws.plies[ply], ws.states[ply]
         here.line_length = 0
 
-        # 2. The horizon
+        # 2. The horizon, behind which nobody in check is left
+        checked = has_checks and ws.checks != 0 and goes_on == 0 and in_check(state)
+        if checked and ply < ws.deepest:
+            ws.check_extensions += 1
+            depth += 1
         if (depth <= 0 and goes_on == 0) or ply >= deepest:
             ws.leaves += 1
             if ws.quiescence:
-                return quiesce(ws, ply, alpha, beta, np.int64(0), np.int64(LONGEST))
+                return quiesce(ws, endgames, ply, alpha, beta, np.int64(0), np.int64(LONGEST))
             ws.flags = HORIZON
             return estimate(ws, state, to_move(state))
         mover = to_move(state)
@@ -123,7 +132,7 @@ def searcher(
 
         # 4. Is the whole position outside the window? Guesses, where EVAL and a window of width one allow them
         guess = np.int64(-INFINITY)
-        if ws.guessing and not is_open and goes_on == 0 and excluded == NONE and abs(beta) < GUESS:
+        if ws.guessing and not checked and not is_open and goes_on == 0 and excluded == NONE and abs(beta) < GUESS:
             guess = estimate(ws, state, mover)
 
             # 4a. Futility: so far above that a few plies won't change it
@@ -138,9 +147,13 @@ def searcher(
                 if null_result(ws.states[ply + 1]):
                     ws.null_tries += 1
                     left = max(depth - 1 - null_reduction(depth), np.int64(0))
-                    score = -search(ws, table, ply + 1, left, -beta, 1 - beta, np.int64(0), np.int64(0), np.int64(NONE))
+                    score = -search(
+                        ws, table, endgames, ply + 1, left, -beta, 1 - beta, np.int64(0), np.int64(0), np.int64(NONE)
+                    )
                     if score >= beta and depth >= VERIFY_DEPTH and ws.aborted == 0:
-                        score = search(ws, table, ply, left, beta - 1, beta, np.int64(0), np.int64(0), np.int64(NONE))
+                        score = search(
+                            ws, table, endgames, ply, left, beta - 1, beta, np.int64(0), np.int64(0), np.int64(NONE)
+                        )
                     if ws.aborted:
                         return np.int64(0)
                     if score >= beta:
@@ -165,6 +178,7 @@ def searcher(
                     score = search(
                         ws,
                         table,
+                        endgames,
                         ply,
                         np.int64(pair.shallow),
                         low,
@@ -187,7 +201,9 @@ def searcher(
             score = score_at(table, slot, ply)
             if bound_at(table, slot) != UPPER and table[slot].depth >= depth - 3 and abs(score) < GUESS:
                 target = score - SINGULAR_MARGIN
-                score = search(ws, table, ply, singular_depth(depth), target - 1, target, goes_on, np.int64(0), hint)
+                score = search(
+                    ws, table, endgames, ply, singular_depth(depth), target - 1, target, goes_on, np.int64(0), hint
+                )
                 if ws.aborted:
                     return np.int64(0)
                 if score < target:
@@ -232,7 +248,7 @@ def searcher(
             child = ws.states[ply + 1]
             result(child, action)
             edge = log_edge(ws, parent, ply, mover, action, alpha, beta)
-            over, value = end_of(ws, child, mover, ply)
+            over, value = end_of(ws, endgames, child, mover, ply)
             if not over:
                 same = to_move(child) == mover
                 left = max(depth - 1, np.int64(0))
@@ -241,9 +257,8 @@ def searcher(
                 if action == singular:
                     ws.extensions += 1
                     left = depth
-                elif (
-                    ws.lmr and is_late and goes_on == 0 and here.ranks[i] < KILLER - 1
-                ):  # neither tactical nor a killer
+                elif ws.lmr and is_late and not checked and goes_on == 0 and here.ranks[i] < KILLER - 1:
+                    # neither tactical nor a killer
                     ws.reductions += 1
                     less = min(late_reduction(depth, tried), left)
 
@@ -254,6 +269,7 @@ def searcher(
                     value = search(
                         ws,
                         table,
+                        endgames,
                         ply + 1,
                         left - less,
                         low,
@@ -320,13 +336,29 @@ def searcher(
 
 
 def ender(rules: Rules) -> Callable[..., Any]:
-    """end_of(ws, child, mover, ply) -> (is it over, its score for the mover of the parent); sets `flags` where it is."""
-    is_terminal, utility, legal_actions = rules.is_terminal, rules.utility, rules.legal_actions
-    has_path = bool(rules.history)
+    """end_of(ws, endgames, child, mover, ply) -> (is it over, its score for the mover of the parent); sets `flags` where it is.
 
-    def end_of(ws: Any, child: Any, mover: Any, ply: Any) -> Any:
+    Over is also what the endgame tables know, with as many plies more as it takes there.
+    """
+    is_terminal, utility, legal_actions, to_move = rules.is_terminal, rules.utility, rules.legal_actions, rules.to_move
+    has_path = bool(rules.history)
+    probe, index_of = prober(rules), rules.endgame_index or (lambda state: -1)
+
+    def end_of(ws: Any, endgames: Any, child: Any, mover: Any, ply: Any) -> Any:
         if not is_terminal(child):
-            return False, np.int64(0)
+            if len(endgames) == 0:
+                return False, np.int64(0)
+            code = np.int64(probe(endgames, child))
+            if code == UNKNOWN:
+                if index_of(child) >= 0:  # it is won or lost, but a draw by counter or repetition comes first
+                    ws.path_ends += 1
+                return False, np.int64(0)
+            ws.nodes += 1
+            ws.endgame_hits += 1
+            ws.flags = 0
+            ws.plies[ply + 1].line_length = 0
+            value = np.int64(value_of(code)) * (1 if to_move(child) == mover else -1)
+            return True, value * (WIN - ply - 1 - plies_of(code))
         ws.nodes += 1
         ws.ends += 1
         ws.flags = 0

@@ -1,7 +1,8 @@
 """Which organs a search has, and when it stops. `AlphaBetaSettings(depth=8, tt=False)`; in a player's text `alphabeta:depth=8,tt=off`.
 
 Exact organs leave the value at the root what plain minimax to the same depth would find, in every combination. Selective organs look
-further in some lines and less far in others; `exact` turns them all off.
+further in some lines and less far in others; `exact` turns them all off. Their defaults are what matches of equal nodes gave
+(`python -m benchmarks.organs`): on where they won or did no harm in any game, off where they lost or need what not every game has.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Literal
 from base.errors import UserError
 
 MAX_DEPTH = 100
-SELECTIVE = ("quiescence", "singular", "null", "lmr", "futility", "beam", "probcut")
+SELECTIVE = ("quiescence", "checks", "singular", "null", "lmr", "futility", "beam", "probcut", "tables")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class AlphaBetaSettings:
     # ── selective organs ──
     quiescence: bool = True
     """At the horizon tactical actions go on until none is left (Shannon 1950, Harris 1975)."""
+    checks: bool = True
+    """Whoever is in check is searched one deeper, and does not stand pat in the first plies of quiescence; where a game has checks."""
     singular: bool = False
     """An action that is the only one, or much better than all others, is searched one deeper (Anantharaman, Campbell and Hsu 1990)."""
     null: bool = True
@@ -62,6 +65,10 @@ class AlphaBetaSettings:
     """Only so many actions of a position are searched, the best by EVAL, unless all of them lose; 0: all."""
     probcut: bool = False
     """A shallow search that is far outside the window foretells the deep one (Buro 1995); where errors were measured for the game."""
+
+    tables: bool = False
+    """Positions of the game's endgame tables, or of the complete table of a tiny game, are looked up instead of searched; the tables
+    are built the first time (chess: half a minute) and kept in the cache folder (Ströhlein 1970, Thompson 1986)."""
 
     exact: bool = False
     """The value is plain minimax's: selective organs off, table hits of equal depth only, apart by the path where it matters."""

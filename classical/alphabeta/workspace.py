@@ -45,7 +45,8 @@ COUNTERS = (
     "evaluations",  # EVAL asked, wherever
     "leaves",  # positions at the horizon
     "ends",  # finished games
-    "path_ends",  # of which by counter or repetition: another path to the position would not have ended there
+    "path_ends",  # of which by counter or repetition: another path to the position would not have ended there. Also wins of the
+    # endgame tables that come too late for the counter on this path
     "quiet_nodes",  # those of nodes that quiescence visited
     "stand_pats",  # of which EVAL alone was enough
     "cutoffs",
@@ -66,7 +67,9 @@ COUNTERS = (
     "beam_prunes",
     "probcut_tries",
     "probcut_cutoffs",
-    "extensions",
+    "check_extensions",
+    "extensions",  # singular ones
+    "endgame_hits",  # positions looked up in endgame tables
 )
 
 SWITCHES = (
@@ -77,6 +80,7 @@ SWITCHES = (
     "history",
     "presort",
     "quiescence",
+    "checks",
     "singular",
     "null_move",
     "lmr",

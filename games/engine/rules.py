@@ -35,6 +35,10 @@ CHANCE = -1
 """The player who rolls the dice."""
 
 
+NUMBERS = [np.dtype(code) for code in "?bBhHiIlLfd"]
+"""What a field of a position may hold: what numba compiles. A number of foreign byte order is another type."""
+
+
 def DERIVED(*_arguments: Any) -> Any:
     """Stands for a function that the game's file leaves out; `Rules` puts a derived one in its place."""
     raise AssertionError("a derived function was called before it was derived")
@@ -111,6 +115,9 @@ class Rules:
     null_result: Callable[[Any], bool] | None = None
     """null_result(state): passes the move where that is sound and returns True; else leaves the state alone and returns False.
     A pass never ends the game."""
+    in_check: Callable[[Any], bool] | None = None
+    """in_check(state): the mover has to meet a threat at once, so that EVAL says nothing of the position. None: never.
+    Where there are checks, one that takes nothing else has a gain below 0.25."""
     random_action: Callable[[Any, Any, Any], int] = DERIVED
     """random_action(state, actions, rng): one legal action, exactly uniform; `actions` is scratch space. For slow listings."""
 
@@ -195,8 +202,11 @@ class Rules:
                 f"State: a field can't be called '{taken[0]}', for numpy's records have an attribute of that name"
             )
         for name in names:
-            if self.State[name].base.kind not in "biuf":
-                raise UserError(f"State: expected fields of numbers, got '{name}' of type {self.State[name].base}")
+            if self.State[name].base not in NUMBERS:
+                raise UserError(
+                    f"State: expected fields of whole numbers (np.int8 to np.uint64), np.float32, np.float64 or np.bool_; "
+                    f"'{name}' is of type {self.State[name].base}"
+                )
             if self.State[name].shape and self.State[name].base.kind == "b":
                 raise UserError(f"State: '{name}' is an array of bool, which numba can't compile; expected np.uint8")
         for which in ("players", "actions", "max_plies"):

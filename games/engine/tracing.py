@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from base.errors import short
 from games.engine import kernels
 from games.engine.game import Game
 from games.engine.rules import CHANCE
@@ -34,12 +35,10 @@ class Tracer:
         played = int(self._run(self.game.scratch(self._start, 2), moves, legal, counts, movers, utilities))
         if played < len(words):
             if counts[played] == 0:
-                error = f"the game is over before '{words[played]}'"
+                error = f"the game is over before '{short(words[played])}'"
             else:
                 choices = " ".join(self._names(legal[played, : counts[played]])[:20])
-                error = (
-                    f"{'unknown' if ids[played] is None else 'illegal'} action '{words[played]}'; legal are {choices}"
-                )
+                error = f"{'unknown' if ids[played] is None else 'illegal'} action '{short(words[played])}'; legal are {choices}"
             return {"error": error, "ply": played}
         is_over = counts[played] == 0
         to_move: list[int | str | None] = ["chance" if mover == CHANCE else mover for mover in movers.tolist()]

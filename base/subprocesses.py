@@ -1,0 +1,191 @@
+"""Other people's programs, talked to in lines and never trusted: `Companion("gnugo --mode gtp")`.
+
+    with Companion("stockfish") as engine:
+        engine.send("uci", deadline=time.monotonic() + 5)
+        line = engine.receive(deadline=time.monotonic() + 5)
+
+Nothing here waits longer than its deadline, whatever the other side does: it may be silent, flood us, stop reading, or be gone. What
+it says on stderr is read and forgotten but for its last words. It has a process group of its own, so Ctrl-C does not reach it, and the
+whole group is killed when the companion is closed, forgotten, or this process ends. If this process is itself killed without a
+chance to clean up, a shell that waits for just that does it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from collections import deque
+from contextlib import suppress
+from types import TracebackType
+
+from base.errors import UserError
+
+MORE_FOLDERS = "/usr/games:/usr/local/games"  # where Debian puts engines, and where not every PATH leads
+LONGEST_LINE = 1 << 20  # bytes
+MOST_WAITING = 1 << 16  # lines that are read before somebody asks for them
+FAREWELL = 0.5  # seconds for a program that has closed its output to end
+_CHUNK = 1 << 16
+_WATCH = (
+    'read -r word || kill -s KILL -- "-$1"'  # the end of the pipe is the end of the process that holds its other end
+)
+
+
+class Failed(Exception):
+    """The program can't be talked to any more."""
+
+
+class Ended(Failed):
+    """It has left, or makes no lines."""
+
+
+class Silent(Failed):
+    """It did not answer, or not listen, in time."""
+
+
+class Companion:
+    """One running program. `command` is as in a shell, without the shell: words, some of them quoted."""
+
+    def __init__(self, command: str) -> None:
+        if sys.platform == "win32":
+            raise UserError("expected Linux or macOS for talking to other programs")
+        self.command = command
+        process = _started(command)
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self._process = process
+        self._in, self._out, self._err = (pipe.fileno() for pipe in (process.stdin, process.stdout, process.stderr))
+        for handle in (self._in, self._out, self._err):
+            os.set_blocking(handle, False)
+        watch = ["/bin/sh", "-c", _WATCH, "sh", str(process.pid)]
+        watcher = subprocess.Popen(watch, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        self._end = weakref.finalize(self, _end, process, watcher)
+        self._lines: deque[str] = deque()
+        self._rest = b""  # of stdout, behind the last whole line
+        self._last_words = b""  # of stderr
+        self._open = {self._out, self._err}
+
+    def __enter__(self) -> Companion:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, line: str, deadline: float) -> None:
+        """Hand it a line, by `deadline` on the monotonic clock."""
+        data = line.encode() + b"\n"
+        while data:
+            if self._process.poll() is not None or not self._end.alive:
+                raise Ended(self._manner())
+            if self._in in self._ready(deadline, writing=True):
+                try:
+                    data = data[os.write(self._in, data) :]
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    raise Ended(self._manner()) from None
+
+    def receive(self, deadline: float) -> str:
+        """Its next line, without the end, by `deadline` on the monotonic clock. What is there already is never late."""
+        while not self._lines:
+            if self._out not in self._open:
+                raise Ended(self._manner())
+            self._ready(deadline, writing=False)
+        return self._lines.popleft()
+
+    def close(self) -> None:
+        """Kill it with all that it has started."""
+        self._end()
+
+    def _ready(self, deadline: float, writing: bool) -> set[int]:
+        """Wait until something can be read or written; read it."""
+        poll = select.poll()
+        is_full = writing and len(self._lines) >= MOST_WAITING
+        for handle in self._open - ({self._out} if is_full else set()):
+            poll.register(handle, select.POLLIN)
+        if writing:
+            poll.register(self._in, select.POLLOUT)
+        left = deadline - time.monotonic()
+        found = {handle for handle, _ in poll.poll(max(0.0, left) * 1000)}
+        for handle in found & self._open:
+            self._read(handle)
+        if not found and left <= 0:
+            raise Silent("no answer in time" if not writing else "it does not listen")
+        if not writing and left <= 0 and not self._lines and self._out in self._open:
+            raise Silent("no answer in time")
+        return found
+
+    def _read(self, handle: int) -> None:
+        try:
+            data = os.read(handle, _CHUNK)
+        except BlockingIOError:
+            return
+        if not data:
+            self._open.discard(handle)
+        if handle == self._err:
+            self._last_words = (self._last_words + data)[-1000:]
+            return
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._lines.extend(line.decode("utf-8", errors="replace").rstrip("\r") for line in lines)
+        if len(self._rest) > LONGEST_LINE:
+            self._open.discard(handle)
+
+    def _manner(self) -> str:
+        """How it ended, and its last words."""
+        if len(self._rest) > LONGEST_LINE:
+            return f"wrote a line of more than {LONGEST_LINE:,} bytes"
+        try:
+            code = self._process.wait(FAREWELL)
+        except subprocess.TimeoutExpired:
+            return "closed its output"
+        with suppress(OSError, ValueError):
+            while self._err in self._open and (data := os.read(self._err, _CHUNK)):
+                self._last_words = (self._last_words + data)[-1000:]
+        words = " ".join(self._last_words.decode("utf-8", errors="replace").strip().split("\n")[-1].split())
+        manner = f"left with exit code {code}" if code >= 0 else f"was killed by signal {-code}"
+        return f"{manner} ({words[:100]})" if words else manner
+
+
+def _started(command: str) -> subprocess.Popen[bytes]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"expected a command, got {command!r}: {error}") from None
+    if not words:
+        raise UserError("expected a command, got nothing")
+    path = shutil.which(words[0]) or shutil.which(words[0], path=MORE_FOLDERS)
+    if path is None:
+        raise UserError(f"expected a program that can be run, found none called {words[0]!r}")
+    pipe = subprocess.PIPE
+    try:
+        return subprocess.Popen(
+            [path, *words[1:]], stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"{words[0]!r} can't be started: {reason}") from None
+
+
+def _end(process: subprocess.Popen[bytes], watcher: subprocess.Popen[bytes]) -> None:
+    """Kill the group, then leave no zombie. It must not refer to the companion, whose end it is."""
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+    if watcher.stdin is not None:
+        with suppress(OSError):
+            watcher.stdin.write(b"over\n")  # it need not kill anybody
+            watcher.stdin.close()
+    watcher.wait()
