@@ -11,7 +11,7 @@ from arena.players import make_player
 from base.errors import UserError
 from checkpoints import all_of
 from train.evaluation import Arena, EvaluationSettings
-from train.log import RunLog, short
+from train.log import RunLog, compact
 from train.start import start
 
 
@@ -92,4 +92,4 @@ def test_changed_evaluation_is_a_changed_configuration() -> None:
 
 
 def test_large_numbers_are_short() -> None:
-    assert [short(number) for number in (3.14159, 1234, 56789, 1.5e7)] == ["3.14", "1.23k", "56.8k", "15M"]
+    assert [compact(number) for number in (3.14159, 1234, 56789, 1.5e7)] == ["3.14", "1.23k", "56.8k", "15M"]
