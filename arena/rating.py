@@ -4,21 +4,22 @@
     ratings = rate(played, anchor=0)                 # ratings.elo, .low, .high; the anchor has 0
     gains(played, anchor=0, candidates=[(0, 2)])     # what one more block between two would tell
 
-**The model** is Bradley and Terry's (1952) with draws as Davidson (1970) has them and the first move's worth γ as Davidson and Beaver (1977):
-where a with strength α = 10^(elo/400) has the first seat against b,
+**The model** is Bradley and Terry's (1952) with draws as Davidson (1970) has them and the first move's worth γ as Davidson and Beaver
+(1977). With strength α = 10^(elo/400), where a has the first seat against b,
 
     win : draw : loss of a  =  √(α_a 10^(γ/400) / α_b)  :  ν  :  √(α_b / (α_a 10^(γ/400)))
 
-Why Davidson and not Rao and Kupper: it is an exponential family, so that the likelihood is concave, ratings depend on a player's results
-through its points alone with a draw as half a win, as in all other numbers of the arena, and wins are to losses as 10^(d/400) to one
-at any share of draws. Where nothing is drawn, d is the logistic Elo of a match; where much is drawn, it is more: it speaks of decided games.
+Why Davidson and not Rao and Kupper: it is an exponential family, so that the likelihood is concave, ratings depend on a player's
+results through its points alone with a draw as half a win, as everywhere in the arena, and wins are to losses as 10^(d/400) to one
+at any share of draws. Where nothing is drawn, d is the logistic Elo of a match; where much is drawn it is more, for it speaks of
+decided games.
 
-**The prior.** Every player has PRIOR virtual games, shared out over those it met as its true ones are, that ended even: half of them drawn,
-the rest won once by either side, from both seats. So a clean sweep is worth something finite; more games wash it out.
+**The prior.** Every player has PRIOR virtual games, shared out over those it met as its true ones are, that ended even: half of them
+drawn, the rest won once by either side, from both seats. So a clean sweep is worth something finite; more games wash it out.
 
-**Intervals** come from the weighted likelihood bootstrap (Newton and Raftery 1994): blocks, not games, are what is independent, and each
-block gets a random weight from the exponential distribution, a few hundred times, and so do a pair's virtual wins, draws and losses.
-Unlike drawing blocks with replacement this leaves an interval where all blocks of a pair are equal.
+**Intervals** come from the weighted likelihood bootstrap (Newton and Raftery 1994): blocks, not games, are what is independent; each
+gets a random weight from the exponential distribution, a few hundred times, and so do a pair's virtual wins, draws and losses. Unlike
+drawing blocks with replacement this leaves an interval where all blocks of a pair are equal.
 
 A block is one opening from both sides. It has nine results, 3 · first + second: what a made of the game in which it moved first, and of
 the other one (0 won, 1 drew, 2 lost).
@@ -89,11 +90,11 @@ class Ratings:
     unconnected: list[list[int]]
     """The groups that the anchor is not in."""
 
-    @property
-    def widest(self) -> float:
-        """Half the widest interval; infinite while somebody is not connected."""
-        halves = np.delete((self.high - self.low) / 2, self.anchor)
-        return float(np.max(np.where(np.isnan(halves), np.inf, halves), initial=0.0))
+    def interval_of(self, player: int | None = None) -> float:
+        """Half a player's interval, or the widest of all; infinite for who is not connected."""
+        halves = (self.high - self.low) / 2
+        half = halves[player] if player is not None else np.max(np.nan_to_num(halves, nan=np.inf))
+        return float(np.nan_to_num(half, nan=np.inf))
 
 
 def rate(played: Played, anchor: int, *, replicates: int = REPLICATES, seed: int = 0) -> Ratings:

@@ -115,7 +115,7 @@ def test_a_longer_sweep_is_worth_more() -> None:
 
 def test_more_games_narrow_the_interval() -> None:
     truth, rng = np.array([0.0, 200.0]), np.random.default_rng(5)
-    widths = [rate(simulated(truth, n, rng), 0).widest for n in (20, 80, 320)]
+    widths = [rate(simulated(truth, n, rng), 0).interval_of() for n in (20, 80, 320)]
     assert widths[0] > 1.5 * widths[1] > 2.25 * widths[2]
 
 
@@ -125,7 +125,7 @@ def test_players_that_no_results_connect_with_the_anchor_have_no_rating() -> Non
     found = rate(played, 0)
     assert found.unconnected == [[2, 3], [4]]
     assert np.isnan(found.elo[2:]).all() and np.isfinite(found.elo[:2]).all()
-    assert found.widest == np.inf
+    assert found.interval_of() == np.inf
 
 
 def test_nobody_has_played_yet() -> None:
@@ -165,7 +165,7 @@ def test_the_expected_gain_is_what_more_games_bring() -> None:
     promised = (
         gains(played, 0, [(0, 1)])[0] * 400
     )  # the first of 400 blocks, had all the same effect, would halve it twice over
-    widths = [rate(each, 0, replicates=2000).widest / 1.96 for each in (played, doubled)]
+    widths = [rate(each, 0, replicates=2000).interval_of() / 1.96 for each in (played, doubled)]
     assert promised == pytest.approx(widths[0] ** 2, rel=0.3)
     assert widths[0] ** 2 - widths[1] ** 2 == pytest.approx(promised / 2, rel=0.3)
 
