@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from arena.rating import KINDS, UNIT, Array, Played, chances, gains, rate
+from arena.rating import KINDS, UNIT, Array, Played, gains, rate
+from arena.statistics import elo_of, score_of
 
 WIN, DRAW, LOSS = 0, 1, 2
 SWEEP, EVEN = 3 * WIN + WIN, 3 * DRAW + DRAW
@@ -18,8 +19,15 @@ def blocks(**kinds: int) -> list[float]:
     return found
 
 
-def simulated(elo: Array, n: int, rng: np.random.Generator, advantage: float = 40, draws: float = 0.3) -> Played:
-    """Everybody has met everybody, n blocks each; games as the model has them."""
+def chances(elo: float, advantage: float, draws: float) -> Array:
+    """[win, draw, loss] of the first to move, who is so much stronger; of the most draws that its score allows there is this share."""
+    score = score_of(elo + advantage)
+    drawn = draws * 2 * min(score, 1 - score)
+    return np.array([score - drawn / 2, drawn, 1 - score - drawn / 2])
+
+
+def simulated(elo: Array, n: int, rng: np.random.Generator, advantage: float = 40, draws: float = 0.4) -> Played:
+    """Everybody has met everybody, n blocks each, games with many draws."""
     pairs = [(a, b) for a in range(len(elo)) for b in range(a)]
     counts = np.zeros((len(pairs), KINDS))
     for m, (a, b) in enumerate(pairs):
@@ -45,37 +53,39 @@ def test_much_data_gives_the_truth() -> None:
     found = rate(simulated(truth, 40_000, np.random.default_rng(2)), 0, replicates=20)
     assert found.elo == pytest.approx(truth, abs=5)
     assert found.advantage[0] == pytest.approx(40, abs=3)
-    assert found.draws == pytest.approx(0.3, abs=0.01)
 
 
-def test_without_draws_two_players_differ_by_the_logistic_elo_of_their_score() -> None:
-    found = rate(Played("ab", [(1, 0)], [blocks(win_win=600, win_loss=100, loss_win=100, loss_loss=200)]), 0)
-    assert found.elo[1] == pytest.approx(400 * np.log10(0.7 / 0.3), abs=0.5)
+def test_two_players_differ_by_the_logistic_elo_of_their_score() -> None:
+    decided = blocks(win_win=600, win_loss=100, loss_win=100, loss_loss=200)
+    drawish = blocks(win_draw=400, draw_win=400, draw_draw=200)
+    for counts, score in ((decided, 0.7), (drawish, 0.7)):
+        found = rate(Played("ab", [(1, 0)], [counts]), 0, replicates=1)
+        assert found.elo[1] == pytest.approx(elo_of(score), abs=0.5)
 
 
-def test_wins_are_to_losses_as_the_difference_says_at_any_share_of_draws() -> None:
-    for draws in (0.01, 0.5, 0.95):
-        win, drawn, loss = chances(200, 0, draws)
-        assert win / loss == pytest.approx(10 ** (200 / 400))
-        assert drawn / np.sqrt(win * loss) == pytest.approx(2 * draws / (1 - draws))
+def test_draws_count_for_what_they_tell() -> None:
+    """Equal scores, but one of steady draws and one of wins and losses: the steady one is known better."""
+    steady = rate(Played("ab", [(1, 0)], [blocks(win_draw=20, draw_win=20, draw_draw=60)]), 0)
+    wild = rate(Played("ab", [(1, 0)], [blocks(win_win=60, loss_loss=40)]), 0)
+    assert steady.elo[1] == pytest.approx(wild.elo[1], abs=1e-6)
+    assert 3 * steady.interval_of() < wild.interval_of()
 
 
 def test_the_fit_has_no_slope_left() -> None:
-    """Observed points and draws are the expected ones: what maximum likelihood is for an exponential family."""
-    elo = np.array([0.0, 300.0, 350.0, 800.0])
-    played = simulated(elo, 12, np.random.default_rng(3))
+    """Everybody's points, its virtual draw's included, are the expected ones: what maximum likelihood is here."""
+    played = simulated(np.array([0.0, 300.0, 350.0, 800.0]), 12, np.random.default_rng(3))
     found = rate(played, 0, replicates=1)
-    points, drawn = np.zeros(4), 0.0
+    missing, first = np.zeros(4), 0.0
     for (a, b), row in zip(played.pairs, played.table(), strict=True):
         results = row.reshape(3, 3)
-        for sides, seat in ((results.sum(axis=1), 1), (results.sum(axis=0), -1)):
-            chance = chances((found.elo[a] - found.elo[b]) * seat, found.advantage[0], found.draws)[::seat]
-            virtual = np.array([0.25, 0.5, 0.25]) / 6  # a game a player, three opponents, two seats
-            missing = sides + virtual - (sides + virtual).sum() * chance
-            points[[a, b]] += np.array([1, -1]) * (missing[0] + missing[1] / 2)
-            drawn += missing[1]
-    assert points == pytest.approx(np.zeros(4), abs=1e-6)
-    assert drawn == pytest.approx(0, abs=1e-6)
+        for outcomes, seat in ((results.sum(axis=1), 1), (results.sum(axis=0), -1)):
+            expected = score_of(found.elo[a] - found.elo[b] + seat * found.advantage[0])
+            games = outcomes.sum() + 1 / 6  # a virtual draw a player, three opponents, two seats
+            more = outcomes[0] + outcomes[1] / 2 + 1 / 12 - games * expected
+            missing[[a, b]] += more * np.array([1, -1])
+            first += more * seat
+    assert missing == pytest.approx(np.zeros(4), abs=1e-6)
+    assert first == pytest.approx(0, abs=1e-6)
 
 
 def test_another_anchor_shifts_everybody_alike() -> None:
