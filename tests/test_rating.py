@@ -170,11 +170,9 @@ def test_blocks_under_way_count_as_played() -> None:
 def test_the_expected_gain_is_what_more_games_bring() -> None:
     """The variance that the information promises is the square of the interval that the bootstrap finds."""
     truth = np.array([0.0, 150.0])
-    played = simulated(truth, 400, np.random.default_rng(7), advantage=0)
+    played = simulated(truth, 400, np.random.default_rng(7), advantage=0, draws=0)
     doubled = Played(played.players, played.pairs, np.asarray(played.counts) * 2)
-    promised = (
-        gains(played, 0, [(0, 1)])[0] * 400
-    )  # the first of 400 blocks, had all the same effect, would halve it twice over
+    promised = gains(played, 0, [(0, 1)])[0] * 400  # one of 401 takes 1/401 of the variance
     widths = [rate(each, 0, replicates=2000).interval_of() / 1.96 for each in (played, doubled)]
     assert promised == pytest.approx(widths[0] ** 2, rel=0.3)
     assert widths[0] ** 2 - widths[1] ** 2 == pytest.approx(promised / 2, rel=0.3)
