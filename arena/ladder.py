@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -40,6 +40,7 @@ from games.record import GameRecord
 
 PAIRINGS = ("adaptive", "round-robin")
 Pair = tuple[str, str]
+EMPTY: Mapping[Pair, int] = {}
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,8 @@ class Ladder:
         self.anchor = self._anchor_of(anchor)
         self.openings = Openings(game, openings, seed)
         self.is_interrupted = False
+        self.has_only_repetitions = False
+        """It ended because nobody had anything new to show."""
         self.counts = store.counts()
         self._source = iter(self.openings)
         self._drawn: list[Opening] = []
@@ -103,7 +106,7 @@ class Ladder:
 
     def blocks(self, of: str | None = None) -> int:
         """How many were played among the ladder's players, or by one of them."""
-        return sum(self.counts[pair].blocks for pair in self._candidates(of) if pair in self.counts)
+        return sum(self.counts[pair].blocks for pair in self.pairs(of) if pair in self.counts)
 
     def missing(self, goal: Goal) -> int:
         """Blocks to go, where the goal is a number of games."""
@@ -136,8 +139,8 @@ class Ladder:
             self._drawn.append(next(self._source))
         return Job(self.game.spec, pair, derive(self.seed, "ladder", *pair), number, self._drawn[number])
 
-    def choose(self, candidates: Sequence[Pair], under_way: Counter[Pair]) -> Pair | None:
-        """Who meets next; None: all of them only repeat themselves."""
+    def choose(self, candidates: Sequence[Pair], under_way: Mapping[Pair, int] = EMPTY) -> Pair | None:
+        """Who meets next, where so many blocks are being played; None: all of them only repeat themselves."""
         if self.store.has_news():
             self.counts = self.store.counts()
         nothing = Counts()
@@ -145,13 +148,13 @@ class Ladder:
         if not alive:
             return None
         if self.pairing == "round-robin":
-            return min(alive, key=lambda pair: self.counts.get(pair, nothing).blocks + under_way[pair])
+            return min(alive, key=lambda pair: self.counts.get(pair, nothing).blocks + under_way.get(pair, 0))
         place = {player: i for i, player in enumerate(self.players)}
         told = gains(
             self.played(),
             place[self.anchor],
             [(place[a], place[b]) for a, b in alive],
-            [under_way[pair] for pair in alive],
+            [under_way.get(pair, 0) for pair in alive],
         )
         return alive[int(np.argmax(told))]
 
@@ -163,7 +166,8 @@ class Ladder:
         if is_new:
             counts.results[result_of(block)] += 1
 
-    def _candidates(self, of: str | None) -> list[Pair]:
+    def pairs(self, of: str | None = None) -> list[Pair]:
+        """Who may meet: everybody, or one player and everybody else."""
         return [pair for pair in combinations(self.players, 2) if of is None or of in pair]
 
     def _anchor_of(self, text: str | None) -> str:
@@ -181,7 +185,7 @@ class _Schedule:
 
     def __init__(self, ladder: Ladder, goal: Goal) -> None:
         self.ladder, self.goal = ladder, goal
-        self.candidates = ladder._candidates(goal.of)
+        self.candidates = ladder.pairs(goal.of)
         self.jobs: dict[int, Job] = {}
         self.under_way: Counter[Pair] = Counter()
         self._given = 0
@@ -195,6 +199,7 @@ class _Schedule:
                 self._pair = self.ladder.choose(self.candidates, self.under_way)
                 self._again = 1 + self.ladder.blocks() // 200  # decisions take milliseconds: half a per cent at a time
             if self._pair is None:
+                self.ladder.has_only_repetitions = True
                 return
             self._again -= 1
             self.jobs[self._given] = job = self.ladder.job(self._pair)

@@ -43,7 +43,7 @@ REPLICATES = 500
 LEVEL = 0.95
 UNKNOWN = 1000.0
 """Elo: how far a player may well be from the others before it has played. For the choice of games alone."""
-_FIRST, _SECOND = np.repeat([1.0, 0.5, 0.0], 3), np.tile([1.0, 0.5, 0.0], 3)
+FIRST, SECOND = np.repeat([1.0, 0.5, 0.0], 3), np.tile([1.0, 0.5, 0.0], 3)
 """a's points in the two games, for each result of a block."""
 _LEAP, _STEPS, _NEAR = 3.0, 200, 1e-8  # of Newton's method, in natural units
 _PART = 50  # replicates that are fitted at once
@@ -115,7 +115,7 @@ def rate(played: Played, anchor: int, *, replicates: int = REPLICATES, seed: int
     ends = np.quantile(spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     bottom, top = np.minimum(ends[0], found) * UNIT, np.maximum(ends[1], found) * UNIT
     elo[model.free], low[model.free], high[model.free] = found[:-1] * UNIT, bottom[:-1], top[:-1]
-    drawn = model.counts @ ((_FIRST == 0.5) * 1.0 + (_SECOND == 0.5))
+    drawn = model.counts @ ((FIRST == 0.5) * 1.0 + (SECOND == 0.5))
     return Ratings(
         played.players,
         anchor,
@@ -190,7 +190,7 @@ class _Model:
 
     def rows(self, counts: Array, virtual: Array) -> Array:
         """[..., rows, 2]: points of a and of b, from [..., pairs, 9] blocks and [..., pairs, 2] virtual points."""
-        points = [np.stack([counts @ worth, counts @ (1 - worth)], axis=-1) for worth in (_FIRST, _SECOND)]
+        points = [np.stack([counts @ worth, counts @ (1 - worth)], axis=-1) for worth in (FIRST, SECOND)]
         both = np.stack(points, axis=-2) + virtual[..., None, :] / 2
         return np.asarray(both.reshape(*both.shape[:-3], -1, 2))
 
