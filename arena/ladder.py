@@ -11,7 +11,7 @@ plays only what is missing. Two processes may work at one ladder: each hears of 
 Who meets next (`pairing`):
 
     adaptive       the two whose next block is expected to lower the sum of all variances most (Fisher information at the current
-                   estimate, blocks under way included): neighbours, newcomers, and hardly ever those whose games are foregone
+                   estimate, blocks under way included): newcomers, neighbours of whoever is known least, no foregone games
     round-robin    the two that have met least
 
 All pairs play the same openings in the same order. Pairs of players without randomness that only repeat their games are left alone.
@@ -173,7 +173,8 @@ class Ladder:
     def _anchor_of(self, text: str | None) -> str:
         """`random`, where it plays; else whoever was named first."""
         if text is None:
-            return "random" if "random" in self.players else next(iter(self.texts.values()))
+            zero = make_player("random", self.game).text
+            return zero if zero in self.players else next(iter(self.texts.values()))
         found = self.texts.get(text) or make_player(text, self.game).text
         if found not in self.players:
             raise UserError(f"anchor: expected one of the players, got {short(text)}")

@@ -28,7 +28,8 @@ th.name, td.name { text-align: left; font-family: ui-monospace, monospace; font-
 .cross td.self { background: var(--line) } .cross td.none { color: var(--soft) }
 .cross thead th { text-align: center; font-weight: 600 }
 .cross small { display: block; color: var(--soft); font-size: .72em; line-height: 1.1 }
-svg line { stroke: var(--point); stroke-width: 2 } svg circle { fill: var(--point) } svg .zero { stroke: var(--line); stroke-width: 1 }
+svg { vertical-align: middle } svg line { stroke: var(--point); stroke-width: 2 }
+svg circle { fill: var(--point) } svg .zero { stroke: var(--line); stroke-width: 1 }
 ul, p { color: var(--soft); max-width: 60rem }
 """
 
@@ -49,7 +50,7 @@ def page(standings: Standings) -> str:
         *(f"<li>{escape(note)}</li>" for note in standings.notes),
         "</ul>",
         "<h2>Against each other</h2>",
-        "<p>The share of points that the player on the left made against the one above, and the number of games.</p>",
+        "<p>Per cent of the points that the player on the left made against the one above, and the number of games.</p>",
         '<div class="scroll">',
         *_cross(standings),
         "</div>",

@@ -27,7 +27,7 @@ def write_picture(path: Path, standings: Standings) -> None:
         axes.plot([row.low, row.high], [place, place], "|", color=POINT, markersize=8)
         axes.plot([row.elo], [place], "o", color=POINT, markersize=5)
         axes.annotate(
-            f"{row.elo:+.0f}", (row.high, place), (7, 0), textcoords="offset points", va="center", fontsize=8, color=INK
+            row.rating, (row.high, place), (7, 0), textcoords="offset points", va="center", fontsize=8, color=INK
         )
     axes.set_yticks(range(len(rows)), [row.name for row in rows], fontsize=9, parse_math=False)
     axes.set_ylim(-0.7, len(rows) - 0.3)

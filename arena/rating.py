@@ -130,9 +130,9 @@ def rate(played: Played, anchor: int, *, replicates: int = REPLICATES, seed: int
 
 
 def gains(played: Played, anchor: int, candidates: Sequence[tuple[int, int]], under_way: Sequence[int] = ()) -> Array:
-    """[candidates]: by how much one more block between two players is expected to lower the sum of all players' variances (Elo²).
+    """[candidates]: by how much one more block between two players is expected to lower the sum of all variances (Elo²).
 
-    From the Fisher information of all blocks, those of the candidates that are `under_way` (how many, for each) included. Players that
+    Variances about the mean of all players, so that it does not matter who is the anchor. From the Fisher information of all blocks, those of the candidates that are `under_way` (how many, for each) included. Players that
     have not played yet stand where the others are in the mean, give or take UNKNOWN.
     """
     model = _Model(played, anchor, everybody=True)
@@ -145,9 +145,15 @@ def gains(played: Played, anchor: int, candidates: Sequence[tuple[int, int]], un
     before = model.information(found, rows.sum(axis=-1), model.design) + np.diag(vague)
     if len(under_way):
         before = before + np.tensordot(np.asarray(under_way, float), blocks, axes=1)
-    now = np.trace(np.linalg.inv(before)[:-1, :-1])
-    after = np.trace(np.linalg.inv(before + blocks)[:, :-1, :-1], axis1=1, axis2=2)
-    return np.asarray((now - after) * UNIT**2)
+    return np.asarray(
+        (_about_the_mean(np.linalg.inv(before)) - _about_the_mean(np.linalg.inv(before + blocks))) * UNIT**2
+    )
+
+
+def _about_the_mean(covariance: Array) -> Array:
+    """[...]: the sum of all players' variances about their mean, from [..., size, size]; the anchor is one of them, without error."""
+    strengths = covariance[..., :-1, :-1]
+    return np.asarray(np.trace(strengths, axis1=-2, axis2=-1) - strengths.sum(axis=(-2, -1)) / covariance.shape[-1])
 
 
 class _Model:

@@ -29,16 +29,16 @@ class Rungs:
     openings: str = ""
 
 
-def standard_rungs(game: Game, folder: Path = FOLDER) -> Rungs:
+def standard_rungs(game: Game) -> Rungs:
     """Those of a game that has a file."""
-    known = sorted(path.stem for path in folder.glob("*.toml"))
+    known = sorted(path.stem for path in FOLDER.glob("*.toml"))
     name = game.name.partition(":")[0]
     if name not in known:
         raise UserError(
             f"{game.name}: expected a game with standard rungs ({', '.join(known)}){nearest(name, known)}; "
             "a ladder of others is given its players: python -m arena ladder GAME PLAYER PLAYER…"
         )
-    return read_rungs(folder / f"{name}.toml")
+    return read_rungs(FOLDER / f"{name}.toml")
 
 
 def read_rungs(path: Path) -> Rungs:

@@ -44,16 +44,13 @@ class Row:
 
     @property
     def interval(self) -> str:
-        return "?" if self.low is None or self.high is None else f"[{self.low:+.0f}, {self.high:+.0f}]"
+        if self.low is None or self.high is None:
+            return "?"
+        return "anchor" if self.low == self.high == 0 else f"[{self.low:+.0f}, {self.high:+.0f}]"
 
     @property
     def rating(self) -> str:
-        return "?" if self.elo is None else f"{self.elo:+.0f}"
-
-    @property
-    def half(self) -> float | None:
-        """Half the interval."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+        return "?" if self.elo is None else signed(self.elo)
 
 
 class Standings:
@@ -151,6 +148,11 @@ class Standings:
         write_picture(found[1], self)
         write_text(found[2], page(self))
         return found
+
+
+def signed(elo: float) -> str:
+    """`+12`, `-3`, `0`."""
+    return f"{elo:+.0f}" if round(elo) else "0"
 
 
 def percent(share: float | None) -> str:

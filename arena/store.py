@@ -178,20 +178,19 @@ class Store:
     def _prepare(self) -> None:
         """A new file is given its tables; an old one has to be a ladder of this game."""
         base = self._base
-        base.execute("PRAGMA journal_mode = WAL")
         base.execute("PRAGMA synchronous = FULL")
         with self._transaction():
             (mark,) = base.execute("PRAGMA application_id").fetchone()
             (tables,) = base.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()
-            if not mark and not tables:
+            is_new = not mark and not tables
+            if is_new:
                 for statement in _TABLES.split(";"):
                     base.execute(statement)
                 base.execute("INSERT INTO about VALUES (?, ?)", (self.game.name, self.game.version))
                 base.execute(f"PRAGMA application_id = {MARK}")
                 base.execute(f"PRAGMA user_version = {FORMAT}")
-                return
             (number,) = base.execute("PRAGMA user_version").fetchone()
-            if mark != MARK or number != FORMAT:
+            if not is_new and (mark != MARK or number != FORMAT):
                 what = f"format {number}" if mark == MARK else "a database of something else"
                 raise UserError(f"{self.path}: expected a ladder's results (format {FORMAT}), got {what}")
             about = base.execute("SELECT game, version FROM about").fetchone()
@@ -199,6 +198,7 @@ class Store:
         if about != wanted:
             got = "nothing about it" if about is None else f"{about[0]}, version {about[1]}"
             raise UserError(f"{self.path}: expected results of {wanted[0]}, version {wanted[1]}, got {got}")
+        base.execute("PRAGMA journal_mode = WAL")
 
     def _ids_of(self, *texts: str) -> tuple[int, ...]:
         assert list(texts) == sorted(texts)
