@@ -132,8 +132,9 @@ def rate(played: Played, anchor: int, *, replicates: int = REPLICATES, seed: int
 def gains(played: Played, anchor: int, candidates: Sequence[tuple[int, int]], under_way: Sequence[int] = ()) -> Array:
     """[candidates]: by how much one more block between two players is expected to lower the sum of all variances (Elo²).
 
-    Variances about the mean of all players, so that it does not matter who is the anchor. From the Fisher information of all blocks, those of the candidates that are `under_way` (how many, for each) included. Players that
-    have not played yet stand where the others are in the mean, give or take UNKNOWN.
+    Variances about the mean of all players, so that it does not matter who is the anchor. From the Fisher information of all blocks,
+    those of the candidates that are `under_way` (how many, for each) included. Players that have not played yet stand where the
+    others are in the mean, give or take UNKNOWN.
     """
     model = _Model(played, anchor, everybody=True)
     rows = model.rows(model.counts, model.virtual)
