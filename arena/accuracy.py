@@ -153,14 +153,13 @@ def ask(game: Game, player: Player, line: str) -> Answer:
 
 def asked(job: tuple[str, str, str]) -> Answer:
     """(game, player, line) -> the answer. For worker processes: each makes the player once."""
-    game, player = _seated(job[0], job[1])
-    return ask(game, player, job[2])
+    game = load(job[0])
+    return ask(game, _seated(game, job[1]), job[2])
 
 
 @functools.lru_cache(maxsize=1)
-def _seated(game_text: str, player_text: str) -> tuple[Game, Player]:
-    game = load(game_text)
-    return game, make_player(player_text, game)
+def _seated(game: Game, player: str) -> Player:
+    return make_player(player, game)
 
 
 def summary(game: Game, who: str, sample: Sequence[Solved], answers: Sequence[Answer]) -> Accuracy:

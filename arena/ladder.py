@@ -29,10 +29,11 @@ import numpy as np
 
 from arena.match import Job, play_block
 from arena.openings import Opening, Openings
-from arena.players import make_player
+from arena.players import make_player, options_of
 from arena.rating import Played, Ratings, gains, rate
 from arena.store import Counts, Store, result_of
 from base.errors import UserError, short
+from base.options import split
 from base.pool import run_jobs
 from base.seeds import derive
 from games import Game
@@ -77,9 +78,11 @@ class Ladder:
         if game.players != 2:
             raise UserError(f"ladder: expected a game of two players, got {game.name} ({game.players} players)")
         self.game, self.store, self.pairing, self.seed = game, store, pairing, seed
-        self.texts = {text: make_player(text, game).text for text in players}  # compiles, before workers start
-        """Resolved, by what was given."""
-        self.players = sorted(set(self.texts.values()))
+        resolved = {text: make_player(text, game).text for text in players}  # compiles, before workers start
+        self.texts = {text: name_of(found, game) for text, found in resolved.items()}
+        """The name under which a player's results are stored, by what was given."""
+        self._specs = {self.texts[text]: found for text, found in resolved.items()}
+        self.players = sorted(self._specs)
         if len(self.players) < 2:
             raise UserError(f"ladder: expected two different players or more, got {', '.join(players) or 'none'}")
         self.anchor = self._anchor_of(anchor)
@@ -125,7 +128,7 @@ class Ladder:
         playing = run_jobs(play_block, schedule, workers)
         try:
             for number, frames in playing:
-                self._add(schedule.done(number), [GameRecord.from_bytes(frame) for frame in frames])
+                self._add(*schedule.done(number), [GameRecord.from_bytes(frame) for frame in frames])
                 watch(1)
         except KeyboardInterrupt:
             self.is_interrupted = True
@@ -137,7 +140,14 @@ class Ladder:
         number = self.store.take(*pair)
         while len(self._drawn) <= number:
             self._drawn.append(next(self._source))
-        return Job(self.game.spec, pair, derive(self.seed, "ladder", *pair), number, self._drawn[number])
+        a, b = pair
+        return Job(
+            self.game.spec,
+            (self._specs[a], self._specs[b]),
+            derive(self.seed, "ladder", *pair),
+            number,
+            self._drawn[number],
+        )
 
     def choose(self, candidates: Sequence[Pair], under_way: Mapping[Pair, int] = EMPTY) -> Pair | None:
         """Who meets next, where so many blocks are being played; None: all of them only repeat themselves."""
@@ -158,10 +168,9 @@ class Ladder:
         )
         return alive[int(np.argmax(told))]
 
-    def _add(self, job: Job, block: Sequence[GameRecord]) -> None:
-        a, b = job.players
-        is_new = self.store.add(a, b, job.block, job.seed, job.opening, block)
-        counts = self.counts.setdefault((a, b), Counts())
+    def _add(self, pair: Pair, job: Job, block: Sequence[GameRecord]) -> None:
+        is_new = self.store.add(*pair, job.block, job.seed, job.opening, block)
+        counts = self.counts.setdefault(pair, Counts())
         counts.blocks += 1
         if is_new:
             counts.results[result_of(block)] += 1
@@ -175,10 +184,24 @@ class Ladder:
         if text is None:
             zero = make_player("random", self.game).text
             return zero if zero in self.players else next(iter(self.texts.values()))
-        found = self.texts.get(text) or make_player(text, self.game).text
+        found = self.texts.get(text) or name_of(make_player(text, self.game).text, self.game)
         if found not in self.players:
             raise UserError(f"anchor: expected one of the players, got {short(text)}")
         return found
+
+
+def name_of(text: str, game: Game) -> str:
+    """Whose results these are: the resolved text, a network by the hash of its weights instead of by where it lies. A run that is
+    begun anew, under the name of another, has players of its own."""
+    kind, given = split(text)
+    if kind != "net":
+        return text
+    from checkpoints import read_card, resolve  # torch takes seconds to load
+
+    options = options_of(kind)
+    resolved = options.resolve(given)
+    resolved["checkpoint"] = read_card(resolve(resolved["checkpoint"], game)).short
+    return kind + options.text(resolved)
 
 
 class _Schedule:
@@ -187,7 +210,7 @@ class _Schedule:
     def __init__(self, ladder: Ladder, goal: Goal) -> None:
         self.ladder, self.goal = ladder, goal
         self.candidates = ladder.pairs(goal.of)
-        self.jobs: dict[int, Job] = {}
+        self.jobs: dict[int, tuple[Pair, Job]] = {}
         self.under_way: Counter[Pair] = Counter()
         self._given = 0
         self._pair: Pair | None = None
@@ -203,15 +226,16 @@ class _Schedule:
                 self.ladder.has_only_repetitions = True
                 return
             self._again -= 1
-            self.jobs[self._given] = job = self.ladder.job(self._pair)
+            job = self.ladder.job(self._pair)
+            self.jobs[self._given] = self._pair, job
             self.under_way[self._pair] += 1
             self._given += 1
             yield job
 
-    def done(self, number: int) -> Job:
-        job = self.jobs.pop(number)
-        self.under_way[job.players] -= 1
-        return job
+    def done(self, number: int) -> tuple[Pair, Job]:
+        pair, job = self.jobs.pop(number)
+        self.under_way[pair] -= 1
+        return pair, job
 
     def _is_enough(self) -> bool:
         ladder, goal = self.ladder, self.goal

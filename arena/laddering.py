@@ -25,8 +25,6 @@ from arena.store import Store, default_file
 from base.errors import INTERRUPTED, UserError
 from base.options import written
 from base.pool import cores
-from checkpoints import all_of
-from checkpoints.shelf import RUNS
 from games import Game, load
 
 GAMES = 200
@@ -139,7 +137,7 @@ def _rated(
 ) -> tuple[dict[str, Any], bool]:
     """A player's place among the rungs, and whether it was interrupted."""
     ladder = Ladder(game, [*rungs.players, player], store, rungs.anchor, openings=rungs.openings, seed=options.seed)
-    text = ladder.texts[player]
+    text = ladder.texts[player]  # a net's hash
     if text == ladder.anchor:
         raise UserError(f"rate: expected another player than {rungs.anchor}, whose Elo is 0 by definition")
     goal = Goal(goal.games, goal.interval, of=text)
@@ -192,6 +190,8 @@ def _elo(found: dict[str, Any]) -> str:
 
 def checkpoints_of(text: str) -> dict[int, Path]:
     """A training run's checkpoints by step; none where the text is no run."""
+    from checkpoints.shelf import RUNS, all_of  # torch takes seconds to load
+
     for folder in (RUNS / text, Path(text)):
         try:
             found = all_of(folder)

@@ -24,6 +24,7 @@ from arena.playing import play_game
 from arena.results import Results
 from arena.statistics import PAIRS, Sprt, count
 from arena.tally import Tally
+from base.errors import UserError
 from base.pool import run_jobs
 from base.seeds import derive
 from games import Game, load
@@ -46,9 +47,12 @@ class Match:
     """Two players of one game, a seed and a source of openings (arena/openings.py)."""
 
     def __init__(self, game: Game, a: str, b: str, seed: int = 0, openings: str = "") -> None:
+        if game.players < 2:
+            raise UserError(f"match: expected a game of two players or more, got {game.name}")
         self.game, self.seed = game, seed
         self.players = (make_player(a, game).text, make_player(b, game).text)  # compiles, before workers start
         self.openings = Openings(game, openings, seed)
+        next(iter(self.openings))  # or there is nothing to play
         self.is_interrupted = False
         self.verdict: str | None = None
         """Of a sequential test, where one was asked for and came to an end."""
@@ -61,7 +65,8 @@ class Match:
         return {
             "game": self.game.name,
             "version": self.game.version,
-            "players": list(self.players),
+            "A": self.players[0],
+            "B": self.players[1],
             "seed": self.seed,
             "openings": self.openings.text,
         } | digest
@@ -97,7 +102,7 @@ class Match:
                 following += 1
             return self.verdict is not None
 
-        watch(tally, len(done) * self.block_size)
+        watch(tally, sum(number < blocks for number in done) * self.block_size)
         playing = run_jobs(play_block, self._jobs(blocks, done), workers)
         try:
             if take():

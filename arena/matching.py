@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import time
+from contextlib import ExitStack
 
 from tqdm import tqdm
 
@@ -30,9 +31,8 @@ def add_match(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of openings, dice and players")
     parser.add_argument(
         "--openings",
-        default="",
-        metavar="FILE|plies=K|plies=K-L",
-        help="lines of moves, or random plies (fitting the game)",
+        metavar="FILE|plies=K",
+        help="lines of moves; or random plies: plies=4, plies=2-6, plies=4+ (more when there are no others); default: as fits",
     )
     parser.add_argument(
         "--sprt", metavar="elo0=0,elo1=50,alpha=0.05,beta=0.05", help="stop as soon as this test is decided"
@@ -53,20 +53,18 @@ def run_match(options: argparse.Namespace) -> int:
     sprt = sprt_of(options.sprt)
     if sprt is not None and game.players != 2:
         raise UserError(f"--sprt: expected a game of two players, got {game.name} ({game.players} players)")
-    match = Match(game, options.a, options.b, options.seed, options.openings)
+    match = Match(game, options.a, options.b, options.seed, options.openings or "")
     size = match.block_size
     blocks = -(-options.games // size)
     if blocks * size != options.games:
         tell(f"games: {options.games} is rounded up to {blocks * size}, so that every opening is played from all sides")
-    results = None
-    if options.records:
-        results = Results(options.records, match.settings, game, size, options.resume)
-    try:
-        with tqdm(total=blocks * size, unit=" games", disable=None, smoothing=0.1) as bar:
-            tally = match.play(blocks, options.workers, results, sprt, Watch(bar))
-    finally:
-        if results is not None:
-            results.close()
+    with ExitStack() as stack:
+        results = None
+        if options.records:
+            found = Results(options.records, match.settings, game, size, options.resume, report=tell)
+            results = stack.enter_context(found)
+        bar = stack.enter_context(tqdm(total=blocks * size, unit=" games", disable=None, smoothing=0.1))
+        tally = match.play(blocks, options.workers, results, sprt, Watch(bar))
     report(match, tally, sprt, options.json)
     return INTERRUPTED if match.is_interrupted else 0
 
@@ -107,8 +105,8 @@ def report(match: Match, tally: Tally, sprt: Sprt | None, as_json: bool) -> None
         return
     print(tally.text())
     if sprt is not None:
-        elo = {"H0": sprt.elo0, "H1": sprt.elo1}.get(match.verdict or "")
-        verdict = f"{match.verdict} accepted: {elo:+g} Elo" if elo is not None else "not decided"
+        elos = {"H0": (sprt.elo0, sprt.elo1), "H1": (sprt.elo1, sprt.elo0)}.get(match.verdict or "")
+        verdict = f"{match.verdict} accepted, Elo {elos[0]:g} rather than {elos[1]:g}" if elos else "not decided"
         print(f"SPRT       {verdict} (log-likelihood ratio {ratio:+.2f} in [{low:.2f}, {high:.2f}])")
 
 

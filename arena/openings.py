@@ -2,8 +2,10 @@
 
     plies=4           four random plies
     plies=2-6         two to six
+    plies=4+          four; when there are no others, five, and so on up to half a random game
     FILE              a line of moves each, or `position:` and the game's own notation; empty lines and lines with # are passed over
-    (nothing)         as many plies as give a thousand openings, but no more than a third of a game
+    FILE.pgn, .sgf    games of chess, of go: each is an opening of all its moves
+    (nothing)         plies=K+ for the K that gives a thousand openings, but no more than a third of a random game
 
 Two openings are the same if they lead to one position or, where the game declares symmetries, to mirror images of one. An opening is
 left out if a glance shows it to be won: two players, zero sum, no dice, and alpha-beta proves it within GLANCE positions (where a game
@@ -25,9 +27,11 @@ from base.errors import UserError
 from base.seeds import Rng, below, generator, uniform
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from games import CHANCE, Game
+from games.record import read_records
 
 PLENTY = 1000  # openings that the default is to give
 WALKS = 32  # random games that it is estimated from
+SUFFIXES = (".pgn", ".sgf")
 TRIES = 300  # in a row without a new opening: there are no more
 GLANCE = 1000  # positions
 
@@ -55,29 +59,30 @@ class Openings:
     """The openings of a match, without end: iterate. `text` says what they are, `notes` what was left out of a file."""
 
     def __init__(self, game: Game, source: str = "", seed: int = 0) -> None:
-        self.game, self.seed, self.notes, self.is_random = game, seed, "", True
+        self.game, self.seed, self.notes = game, seed, ""
         self._found: list[Opening] = []
         self._decided: list[Opening] = []
         self._seen: set[bytes] = set()
         self._is_decided = decider(game)
         self._is_exhausted = False
-        plies = re.fullmatch(r"plies=(\d+)(?:-(\d+))?", source)
-        if source and plies is None:
-            self.text, self.is_random = str(source), False
+        source = source or f"plies={default_plies(game)}+"
+        plies = re.fullmatch(r"plies=(\d+)(?:-(\d+)|(\+))?", source)
+        self.text, self.is_random = source, plies is not None
+        if plies is None:
             self._read(Path(source))
         else:
-            few = int(plies[1]) if plies else default_plies(game)
-            many = int(plies[2] or few) if plies else few
+            few, many = int(plies[1]), int(plies[2] or plies[1])
             if not few <= many < game.rules.max_plies:
                 raise UserError(
                     f"openings: expected plies up to {game.rules.max_plies - 1}, the fewer first, got {source}"
                 )
-            self.text = f"plies={few}-{many}" if few < many else f"plies={few}"
-            self._draw = self._drawn(few, many)
+            self._plies = few, many
+            self._most = max(few, int(length_of(game) / 2)) if plies[3] else many
+            self._rng = generator(seed, "openings")
 
     def __iter__(self) -> Iterator[Opening]:
-        for number in itertools.count():
-            if not self._is_exhausted:
+        for number in itertools.count():  # from the first again, whoever iterates anew
+            if number >= len(self._found) and not self._is_exhausted:
                 self._is_exhausted = not self._find()
             if not self._found:
                 self._found = self._take_decided()
@@ -91,13 +96,18 @@ class Openings:
     def _find(self) -> bool:
         """One more, where there is one."""
         known = -1
-        while len(self._seen) > known:
+        while True:
+            few, many = self._plies
+            if len(self._seen) == known:
+                if many == self._most:
+                    return False
+                self._plies = few, many = few + 1, many + 1
             known = len(self._seen)
             for _ in range(TRIES):
-                opening = next(self._draw)
+                actions = walk(self.game, self._rng, few + below(self._rng, many - few + 1))
+                opening = Opening(tuple(actions))
                 if self._add(opening, opening.state(self.game)):
                     return True
-        return False
 
     def _take_decided(self) -> list[Opening]:
         if not self._decided:
@@ -120,32 +130,37 @@ class Openings:
         self._found.append(opening)
         return True
 
-    def _drawn(self, few: int, many: int) -> Iterator[Opening]:
-        rng = generator(self.seed, "openings")
-        while True:
-            length = few + below(rng, many - few + 1)
-            yield Opening(tuple(walk(self.game, rng, length)))
-
     def _read(self, path: Path) -> None:
-        game, count = self.game, 0
-        with open(path, encoding="utf-8", errors="replace") as file:
-            for number, line in enumerate(file, 1):
-                text = line.strip()
-                if not text or text.startswith("#"):
-                    continue
-                count += 1
-                try:
-                    state = state_of(game, text)
-                except UserError as error:
-                    raise UserError(f"{path}:{number}: {error}") from None
-                position = text.removeprefix(POSITION).strip() if text.startswith(POSITION) else None
-                words = () if position is not None else text.split()
-                self._add(Opening(tuple(game.id_of(word) for word in words), position), state)  # type: ignore[misc]
+        count = 0
+        for opening in self._written(path):
+            count += 1
+            self._add(opening, opening.state(self.game))
         self._is_exhausted = True
         if not count:
             raise UserError(f"{path}: expected openings, a line each, got none")
         if self._found and len(self._found) < count:
             self.notes = f"{path}: left out {count - len(self._found)} of {count} openings: played out, won already, or given twice"
+
+    def _written(self, path: Path) -> Iterator[Opening]:
+        """What stands in a file. A game of PGN or SGF is an opening of all its moves."""
+        game = self.game
+        if path.suffix.lower() in SUFFIXES:
+            for record in read_records(path, game):
+                position = None if record.start is None else game.text(record.first_position(game))
+                yield Opening(tuple(record.moves.tolist()), position)
+            return
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(file, 1):
+                text = line.strip()
+                if not text or text.startswith("#"):
+                    continue
+                try:
+                    state_of(game, text)
+                except UserError as error:
+                    raise UserError(f"{path}:{number}: {error}") from None
+                position = text.removeprefix(POSITION).strip() if text.startswith(POSITION) else None
+                words = () if position is not None else text.split()
+                yield Opening(tuple(game.id_of(word) for word in words), position)  # type: ignore[misc]
 
 
 def walk(game: Game, rng: Rng, plies: int) -> list[int]:
@@ -171,13 +186,18 @@ def rolled(game: Game, state: Any, rng: Rng) -> int:
     return legal[-1]
 
 
+def length_of(game: Game) -> float:
+    """Plies of a random game."""
+    return game.random_games(WALKS, 0)[1]
+
+
 def default_plies(game: Game) -> int:
     """The fewest random plies that give PLENTY of openings, but at most a third of a random game.
 
-    The number of openings is Knuth's (1975) estimate: the mean product of the numbers of choices along random walks.
+    Their number is Knuth's (1975) estimate: the mean product of the numbers of choices along random walks.
     """
     rng = generator(0, "plies of an opening")
-    _, length = game.random_games(WALKS, 0)
+    length = length_of(game)
     states, products = [game.initial() for _ in range(WALKS)], [1.0] * WALKS
     for plies in range(1, max(2, int(length / 3))):
         for i, state in enumerate(states):

@@ -157,7 +157,8 @@ def solve(job: Job) -> Answer:
     spec, line, known = job
     if known is not None:
         return known
-    game, solver, timer = _solvers(spec)
+    game = load(spec)
+    solver, timer = _solvers(game)
     state = state_of(game, line)
     solver.forget()  # what counts against the limit depends on the position alone
     try:
@@ -181,14 +182,13 @@ def solve(job: Job) -> Answer:
 
 
 @functools.lru_cache(maxsize=1)
-def _solvers(spec: str) -> tuple[Game, Solver, Solver | None]:
-    """The game, its solver, and one that gives distances, where there can be one."""
-    game = load(spec)
+def _solvers(game: Game) -> tuple[Solver, Solver | None]:
+    """A game's solver, and one that gives distances, where there can be one."""
     try:
         timer = Solver(game, nodes=LIMIT, distance=True)
     except UserError:
         timer = None
-    return game, Solver(game, nodes=LIMIT), timer
+    return Solver(game, nodes=LIMIT), timer
 
 
 def solved_of(game: Game, line: str, answer: Answer, stage: int | None, source: str) -> Solved | None:

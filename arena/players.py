@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 from arena.engines import GRACE, Grace
 from arena.gtp import Gtp
@@ -30,6 +30,8 @@ from classical.minimax import Minimax
 from classical.solver import Solver
 from games import CHANCE, Game
 from games.choice import Candidate, Choice
+from mcts.learned import LearnedSettings
+from mcts.player import LearnedPlayer
 from mcts.search import Settings
 from mcts.uct import UCT
 
@@ -184,6 +186,40 @@ def make_gtp(game: Game, command: str, /, ms: Count | None = None, grace: Grace 
     return Gtp(game, command, ms, grace)
 
 
+def make_net(
+    game: Game,
+    checkpoint: str,
+    /,
+    sims: Annotated[int, range(2**31 - 1)] | None = None,
+    ms: Count | None = None,
+    method: Literal["puct", "gumbel"] = "puct",
+    leaves: Annotated[int, range(1, 1025)] = 1,
+    symmetry: bool = False,
+    precision: Literal["auto", "fp32", "bf16"] = "auto",
+    device: str = "cpu",
+    threads: Annotated[int, range(1, 1025)] = 1,
+    reuse: bool = True,
+    memory_mb: Annotated[int, range(1, 2**20)] = 256,
+    seed: int = 0,
+) -> Thinker:
+    """learned search: net:RUN or net:FOLDER, as `python -m checkpoints` has them; sims=0 plays the raw policy"""
+    from checkpoints import load  # torch takes seconds to load, which other players need not wait for
+    from nets import Inference
+
+    return LearnedPlayer(
+        game,
+        Inference(load(checkpoint, game)[0], leaves, device, precision, threads),
+        LearnedSettings.gumbel() if method == "gumbel" else LearnedSettings(),
+        simulations=sims,
+        ms=ms,
+        leaves=leaves,
+        reuse=reuse,
+        symmetry=symmetry,
+        memory_mb=memory_mb,
+        seed=seed,
+    )
+
+
 FACTORIES: dict[str, Callable[..., Thinker]] = {
     "random": make_random,
     "human": make_human,
@@ -195,6 +231,7 @@ FACTORIES: dict[str, Callable[..., Thinker]] = {
     "solver": make_solver,
     "uci": make_uci,
     "gtp": make_gtp,
+    "net": make_net,
 }
 
 
@@ -219,6 +256,12 @@ def make_player(text: str, game: Game) -> Player:
     options = options_of(kind)
     resolved = options.resolve(given)
     path = resolved.pop("book")
+    if kind == "net":
+        from checkpoints import resolve
+
+        resolved["checkpoint"] = str(
+            resolve(resolved["checkpoint"], game)
+        )  # a run goes on, this player stays who it is
     thinker: Thinker = options.call(FACTORIES[kind], resolved, game)
     getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None

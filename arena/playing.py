@@ -10,9 +10,9 @@ chose; `timed`, how many of them had a limit by the clock; `late`, how many took
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from arena.forfeit import Forfeit
 from arena.openings import Opening, rolled
@@ -22,6 +22,8 @@ from base.seeds import derive, generator
 from games import CHANCE, Game
 from games.choice import Choice
 from games.record import GameRecord, make_record
+
+T = TypeVar("T")
 
 GRACE = 20.0  # milliseconds
 
@@ -36,8 +38,6 @@ def play_game(
 ) -> GameRecord:
     """One player for each seat. `seed` sets their random choices, `luck` the dice: two games of one luck see the same rolls."""
     dice = generator(seed if luck is None else luck, "chance")
-    for seat, player in enumerate(players):
-        player.new_game(derive(seed, "seat", seat))
     start = state = opening.start(game)
     moves: list[int] = []
     visits: list[dict[int, int]] = []
@@ -48,11 +48,13 @@ def play_game(
     def follow(action: int, after: Any, seen: dict[int, int]) -> Any:
         moves.append(int(action))
         visits.append(seen)
-        for player in players:
-            player.advance(int(action))
+        for seat, player in enumerate(players):
+            asked(seat, player.advance, int(action))
         return after
 
     try:
+        for seat, player in enumerate(players):
+            asked(seat, player.new_game, derive(seed, "seat", seat))
         for action in opening.actions:
             state = follow(action, game.result(state, action), {})
         while (mover := game.to_move(state)) is not None:
@@ -61,7 +63,7 @@ def play_game(
                 state = follow(action, game.result(state, action), {})
                 continue
             player, before = players[mover], perf_counter()
-            choice = player.choose(state)
+            choice = asked(mover, player.choose, state)
             spent = 1000 * (perf_counter() - before)
             times[mover].append(round(spent, 3))
             if player.ms is not None:
@@ -70,13 +72,11 @@ def play_game(
             try:
                 after = game.result(state, choice.action)
             except UserError as error:
-                raise Forfeit(str(error)) from None
+                raise Failure(mover, str(error)) from None
             state = follow(choice.action, after, visits_of(choice))
-    except Forfeit as failure:
-        mover = game.to_move(state)
-        assert mover is not None
-        outcome, ending = forfeited(game, mover), f"player {mover} forfeits: {failure.reason}"
-    notes = {"opening": len(opening.actions), "times": times, "timed": timed, "late": late}
+    except Failure as failure:
+        outcome, ending = forfeited(game, failure.seat), f"player {failure.seat} forfeits: {failure.reason}"
+    notes = {"opening": min(len(opening.actions), len(moves)), "times": times, "timed": timed, "late": late}
     return make_record(
         game,
         moves,
@@ -88,6 +88,22 @@ def play_game(
         start=None if opening.position is None else start,
         metadata={**(metadata or {}), **notes},
     )
+
+
+class Failure(Exception):
+    """The player in this seat loses without being beaten at the board."""
+
+    def __init__(self, seat: int, reason: str) -> None:
+        super().__init__(seat, reason)
+        self.seat, self.reason = seat, reason
+
+
+def asked(seat: int, call: Callable[..., T], *words: Any) -> T:
+    """What a player answers; a forfeit is that of whoever was asked."""
+    try:
+        return call(*words)
+    except Forfeit as forfeit:
+        raise Failure(seat, forfeit.reason) from None
 
 
 def visits_of(choice: Choice) -> dict[int, int]:

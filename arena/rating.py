@@ -146,15 +146,13 @@ def gains(played: Played, anchor: int, candidates: Sequence[tuple[int, int]], un
     before = model.information(found, rows.sum(axis=-1), model.design) + np.diag(vague)
     if len(under_way):
         before = before + np.tensordot(np.asarray(under_way, float), blocks, axes=1)
-    return np.asarray(
-        (_about_the_mean(np.linalg.inv(before)) - _about_the_mean(np.linalg.inv(before + blocks))) * UNIT**2
-    )
+    return np.asarray((_spread(before) - _spread(before + blocks)) * UNIT**2)
 
 
-def _about_the_mean(covariance: Array) -> Array:
-    """[...]: the sum of all players' variances about their mean, from [..., size, size]; the anchor is one of them, without error."""
-    strengths = covariance[..., :-1, :-1]
-    return np.asarray(np.trace(strengths, axis1=-2, axis2=-1) - strengths.sum(axis=(-2, -1)) / covariance.shape[-1])
+def _spread(information: Array) -> Array:
+    """[...]: the sum of all players' variances about their mean; the anchor is one of them, without error."""
+    strengths = np.linalg.inv(information)[..., :-1, :-1]
+    return np.asarray(np.trace(strengths, axis1=-2, axis2=-1) - strengths.sum(axis=(-2, -1)) / information.shape[-1])
 
 
 class _Model:

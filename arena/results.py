@@ -10,10 +10,12 @@ games.jsonl anew from it, and plays the blocks that are not whole. A folder of o
 
 from __future__ import annotations
 
+import functools
 import json
 import time
+import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +35,13 @@ class Results:
     """An open folder, written block by block: `with Results(folder, settings, game, resume=True) as results`."""
 
     def __init__(
-        self, folder: StrPath, settings: Mapping[str, Any], game: Game, block_size: int, resume: bool = False
+        self,
+        folder: StrPath,
+        settings: Mapping[str, Any],
+        game: Game,
+        block_size: int,
+        resume: bool = False,
+        report: Callable[[str], object] = warnings.warn,
     ) -> None:
         self.folder, self.game = Path(folder), game
         self._found: dict[int, dict[int, GameRecord]] = defaultdict(dict)
@@ -48,7 +56,7 @@ class Results:
         else:
             make_folder(self.folder)
             write_json(about, wanted)
-        self._log = LogWriter(self.folder / "games.log")
+        self._log = LogWriter(self.folder / "games.log", report=report)
         try:
             for record in read_records(self.folder / "games.log", game):
                 self._found[record.metadata["block"]][record.metadata["game"]] = record
@@ -116,6 +124,7 @@ def as_line(game: Game, record: GameRecord) -> str:
     return json.dumps(found, ensure_ascii=False) + "\n"
 
 
+@functools.cache
 def program_version() -> str:
     try:
         return version("zermelo")
@@ -127,9 +136,15 @@ def _compare(path: Path, found: Any, wanted: Mapping[str, Any]) -> None:
     """Refuse to go on with another match."""
     if not isinstance(found, dict):
         raise UserError(f"{path}: expected the settings of a match, got {found!r:.40}")
-    names: Iterable[str] = [*wanted, *(name for name in found if name not in wanted)]
-    for name in names:
-        if found.get(name) != wanted.get(name):
+    for name in [*wanted, *(name for name in found if name not in wanted)]:
+        ours, theirs = str(wanted.get(name)), str(found.get(name))
+        if ours != theirs:
             raise UserError(
-                f"{path}: expected {name} {wanted.get(name)!r}, as asked for; the match there has {found.get(name)!r}"
+                f"{path}: expected {name} {_apart(ours, theirs)}, as asked for; the match there has {_apart(theirs, ours)}"
             )
+
+
+def _apart(text: str, other: str) -> str:
+    """Of a long text with options, those that the other one does not have."""
+    words, others = text.split(","), other.split(",")
+    return ",".join([word for word in words if word not in others] or words) if len(text) > 60 else text

@@ -19,7 +19,6 @@ import numpy as np
 from arena.players import FACTORIES, options_of
 from arena.rating import FIRST, SECOND, Ratings
 from arena.store import Counts
-from arena.tally import rounded
 from base.errors import UserError
 from base.files import StrPath, make_folder, write_text
 from base.options import split
@@ -109,10 +108,10 @@ class Standings:
             "version": self.game.version,
             "anchor": self.anchor,
             "games": sum(row.games for row in self.rows) // 2,
-            "players": [{key: rounded(value) for key, value in player.items()} for player in players],
-            "first_move": rounded(value),
-            "first_move_interval": rounded([low, high]),
-            "draws": rounded(self.ratings.draws),
+            "players": [{key: _rounded(value) for key, value in player.items()} for player in players],
+            "first_move": _rounded(value),
+            "first_move_interval": _rounded([low, high]),
+            "draws": _rounded(self.ratings.draws),
         }
 
     def text(self) -> str:
@@ -171,6 +170,13 @@ def brief(text: str) -> str:
         return text
     defaults = {name: each.default for name, each in options.parameters.items()}
     return kind + options.text({name: value for name, value in resolved.items() if value != defaults.get(name)})
+
+
+def _rounded(found: Any) -> Any:
+    """Floats to six digits behind the point."""
+    if isinstance(found, list):
+        return [_rounded(each) for each in found]
+    return round(found, 6) if isinstance(found, float) else found
 
 
 def span(rows: list[Row]) -> tuple[float, float]:

@@ -35,7 +35,8 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 PAIRS: Array = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 LEVEL = 0.95
-_STEPS = 50  # of bisections: more than a float can tell apart
+_STEPS = 50  # of the bisection for λ, whose range may be wide
+_FINE = 30  # of the one for an interval's ends: to a billionth
 
 
 def count(results: Sequence[float], values: Array) -> Array:
@@ -77,7 +78,7 @@ def interval(counts: Array, values: Array, level: float = LEVEL) -> tuple[Array,
     ends = []
     for edge in (values[0], values[-1]):
         inside, outside = centre, np.full_like(centre, edge)
-        for _ in range(_STEPS):
+        for _ in range(_FINE):
             middle = (inside + outside) / 2
             is_in = likelihood_ratio(counts, values, middle) <= most
             inside, outside = np.where(is_in, middle, inside), np.where(is_in, outside, middle)
@@ -112,7 +113,7 @@ def _square_of_normal(square_of_t: float, freedom: float) -> float:
 
 def elo_of(score: float) -> float | None:
     """None where it is without bound: a score of 0 or 1."""
-    return -400 * math.log10(1 / score - 1) if 0 < score < 1 else None
+    return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
 
 
 def score_of(elo: float) -> float:

@@ -18,7 +18,7 @@ from arena.explaining import line, ranking, work
 from arena.forfeit import Forfeit
 from arena.openings import rolled
 from arena.players import Player, make_player
-from arena.playing import forfeited
+from arena.playing import Failure, asked, forfeited
 from base.errors import UserError, nearest
 from base.files import write_bytes, write_text
 from base.log import LogWriter
@@ -95,9 +95,12 @@ class Table:
         """Play moves given by name, from the start."""
         for ply, word in enumerate(moves.split()):
             try:
-                self._push(self.game.action(self.state, word))
+                action = self.game.action(self.state, word)
             except UserError as error:
                 raise UserError(f"ply {ply}: {error}") from None
+            self.states.append(self.game.result(self.state, action))
+            self.moves.append(action)
+        self._begin_players()
 
     def play(self) -> None:
         """To the end of the game. Raises Left, or what ends the input."""
@@ -107,23 +110,31 @@ class Table:
         self.say(self.greeting())
         if is_watched:
             self.say(f"\n{game.render(self.state)}\n")
-        while not self.ending and (mover := game.to_move(self.state)) is not None:
-            player = self.players[mover] if mover != CHANCE else None
-            if player is not None:
-                self._answer(mover, player)
-            elif mover == CHANCE and not self.asks_dice:
-                action = rolled(game, self.state, generator(self.seed, "dice", len(self.moves)))
-                self.say(f"chance: {game.names[action]}")
-                self._push(action)
-            else:
-                self._listen(mover)
-            if is_watched:
-                self.say(f"\n{game.render(self.state)}\n")
+        try:
+            while not self.ending and (mover := game.to_move(self.state)) is not None:
+                self._go_on(mover)
+                if is_watched:
+                    self.say(f"\n{game.render(self.state)}\n")
+        except Failure as failure:
+            self.outcome = forfeited(game, failure.seat)
+            self.ending = f"player {failure.seat} forfeits: {failure.reason}"
         if self.outcome is None:
             self.outcome = game.utility(self.state)
         if not is_watched:
             self.say(f"\n{game.render(self.state)}\n")
         self.say(self.verdict())
+
+    def _go_on(self, mover: int) -> None:
+        """One move, whoever makes it; or what a person does instead."""
+        player = self.players[mover] if mover != CHANCE else None
+        if player is not None:
+            self._answer(mover, player)
+        elif mover == CHANCE and not self.asks_dice:
+            action = rolled(self.game, self.state, generator(self.seed, "dice", len(self.moves)))
+            self.say(f"chance: {self.game.names[action]}")
+            self._push(action)
+        else:
+            self._listen(mover)
 
     # ── players ──
 
@@ -136,13 +147,9 @@ class Table:
                     player.advance(action)
 
     def _answer(self, mover: int, player: Player) -> None:
-        try:
-            choice = player.choose(self.state)
-            if choice.action not in self.game.legal_actions(self.state):
-                raise Forfeit(f"{choice.action} is not a legal action")
-        except Forfeit as failure:
-            self.outcome, self.ending = forfeited(self.game, mover), f"player {mover} forfeits: {failure.reason}"
-            return
+        choice = asked(mover, player.choose, self.state)
+        if choice.action not in self.game.legal_actions(self.state):
+            raise Failure(mover, f"{choice.action} is not a legal action")
         words = f"{self.name(mover)} plays {self.game.names[choice.action]}"
         if any(each.value is not None for each in choice.actions):
             words += f"   ({self.worth(choice, mover)})"
@@ -152,9 +159,9 @@ class Table:
     def _push(self, action: int) -> None:
         self.states.append(self.game.result(self.state, action))
         self.moves.append(action)
-        for player in self.players:
+        for seat, player in enumerate(self.players):
             if player is not None:
-                player.advance(action)
+                asked(seat, player.advance, action)
 
     # ── the person ──
 
@@ -190,7 +197,7 @@ class Table:
 
     def _refusal(self, word: str, found: int | None) -> str:
         names = [self.game.names[action] for action in self.game.legal_actions(self.state)]
-        word = word[:40] if word.isprintable() else repr(word[:40])
+        word = word[:40] if word.isprintable() else repr(word[:40])[1:-1]
         what = "is not a legal move here" if found is not None else "is no move and no command"
         near = nearest(word, [*names, *COMMANDS]) or "; m shows the moves, help the commands"
         return f"'{word}' {what}{near}"

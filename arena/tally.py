@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from arena.choosing import rounded
 from arena.statistics import PAIRS, Array, count, elo_of, interval, superiority
 from games import Game
 from games.record import GameRecord
@@ -41,7 +42,7 @@ class Tally:
         self.game, self.players = game, players
         self.games = 0
         self.results = np.zeros((2, 3), np.int64)
-        """[A moves first (sits alone), A does not; wins, draws, losses of A]."""
+        """[where A sits, what A made of it]: first or second of two, alone or in the majority of more; wins, draws, losses."""
         self.points: list[float] = []
         """Of each distinct block: A's mean points."""
         self.utilities: list[tuple[float, float]] = []
@@ -61,7 +62,8 @@ class Tally:
         for record in block:
             a, b = side_utilities(record)
             lost = 0 if a > b else 1 if a == b else 2  # half points
-            self.results[int(record.metadata["seats"][0]), lost] += 1
+            sides = record.metadata["seats"]
+            self.results[sides[0] if len(sides) == 2 else int(sides.count(0) > 1), lost] += 1
             points.append(1 - lost / 2)
             utilities.append((a, b))
             self._count(record)
@@ -153,10 +155,12 @@ class Tally:
         if self.game.players > 2:
             a, b = self.utility(0), self.utility(1)
             found |= {"utility": [a.value, b.value], "utility_interval": [[a.low, a.high], [b.low, b.high]]}
-        return {key: rounded(value) for key, value in found.items()}
+        return {key: _rounded(value) for key, value in found.items()}
 
     def brief(self) -> str:
         """For the progress bar."""
+        if not self.points:
+            return ""
         score, elo = self.score(), self.elo()
         return f"score {_percent(score)}" + (f", Elo {_elo(elo)}" if self.game.players == 2 else "")
 
@@ -166,7 +170,7 @@ class Tally:
         if not self.games:
             return "\n".join([*lines, "no whole block was played"])
         wins, draws, losses = self.results.sum(axis=0).tolist()
-        first, second = ("moving first", "moving second") if self.game.players == 2 else ("in seat 0", "elsewhere")
+        first, second = ("moving first", "moving second") if self.game.players == 2 else ("alone", "in majority")
         lines += [
             f"games      {self.games} ({self.distinct_games} distinct), {self.pairs} distinct {self._blocks_are}",
             f"A wins     {wins}, draws {draws}, losses {losses}",
@@ -219,11 +223,10 @@ def estimate(results: Sequence[float], values: Array) -> Estimate:
     return Estimate(float(np.mean(results)), float(low), float(high))
 
 
-def rounded(found: Any) -> Any:
-    """Floats to six digits behind the point, wherever they are."""
+def _rounded(found: Any) -> Any:
     if isinstance(found, list):
-        return [rounded(value) for value in found]
-    return round(found, 6) if isinstance(found, float) else found
+        return [_rounded(value) for value in found]
+    return rounded(found) if isinstance(found, float) else found
 
 
 def _percent(score: Estimate) -> str:

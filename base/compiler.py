@@ -28,13 +28,12 @@ import inspect
 import itertools
 import os
 import pickle
-import re
 import secrets
 import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -42,23 +41,24 @@ from weakref import WeakKeyDictionary
 import numba
 import numpy as np
 from numba.core import config
-from numba.core.bytecode import ByteCodeInst, FunctionIdentity
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.codegen import RuntimeLinker
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError, NumbaTypeSafetyWarning, UnsupportedBytecodeError
-from numba.core.ir import Loc
+from numba.core.errors import NumbaError, NumbaTypeSafetyWarning
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 
 from base import bits
-from base.errors import UserError, nearest
+from base.errors import UserError
+from base.explaining import begin, explained, note
 from base.files import cache_folder, remove_leftovers, write_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MAGIC = b"zermelo kernel 1\n"
+_COUNTS = b"zermelo kernel that allocates\n"
 _KEEP = 2000  # kernels kept on disk; beyond that the least recently used go
 _MOST_FROZEN = 10**6  # bytes; numba refers to a larger array by its address
 _BITS = Path(bits.__file__).read_bytes()  # its code reaches numba by a way of its own
@@ -86,6 +86,9 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
 
     It is a dispatcher apart from the one that other compiled functions inline (`_Inner`), because code that comes from the disk
     can be called but no longer inlined.
+
+    It is compiled without numba's reference counts, which cost kernels a third of their speed although they have nothing to count.
+    What allocates has no such form: then the same is compiled with them.
     """
 
     def __init__(self, function: Callable[..., Any], checked: bool, label: str) -> None:
@@ -93,21 +96,47 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
         translation = _Translation(checked)
         copy = _empty_copy(source)
         super().__init__(copy, targetoptions=_options(checked))
-        with (
-            _translating
-        ):  # a dispatcher is known before it is filled, and must not be taken by another thread until then
+        self._counting: _Counting | None = None
+        # A dispatcher is known before it is filled, and must not be taken by another thread until then.
+        with _translating:
             self._cache = _ContentCache(source, translation.key(source), label or source.__name__)
             translation.fill(copy, source, ())
 
     def _compile_for_args(self, *arguments: Any, **keywords: Any) -> Any:
         _check_arguments(self.source, arguments)
-        _failures.clear()
         try:
             return super()._compile_for_args(*arguments, **keywords)
         except (UserError, Warning):
             raise
+        except Exception:
+            return self._compile_counting(arguments, keywords)
+
+    def _compile_counting(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        if self._counting is None:
+            with _translating:
+                self._counting = _Counting(self)
+        begin()
+        try:
+            entry = self._counting._compile_for_args(*arguments, **keywords)
+        except (UserError, Warning):
+            raise
         except Exception as error:  # numba lets some errors of its own pass bare; all are about the source
-            raise UserError(_explained(error, self.source)) from error
+            raise UserError(explained(error, self.source)) from error
+        for kinds, result in self._counting.overloads.items():
+            if kinds not in self.overloads:
+                self.add_overload(result)
+                self._cache.note_counting(kinds, self.targetctx)
+        return entry
+
+
+class _Counting(CPUDispatcher):  # type: ignore[misc]
+    """The same entry with reference counts."""
+
+    def __init__(self, entry: _Entry) -> None:
+        copy = _empty_copy(entry.source)
+        super().__init__(copy, targetoptions=entry.targetoptions | {"_nrt": True})
+        self._cache = entry._cache.of_counting()
+        _fill_counting(copy, entry.py_func)
 
 
 class _Inner(CPUDispatcher):  # type: ignore[misc]
@@ -117,13 +146,23 @@ class _Inner(CPUDispatcher):  # type: ignore[misc]
     would be one of two overloads, the other unknown to the cache. Only where nothing else works is a constant a type of its own.
     """
 
+    _counting: _Inner | None = None
+
+    def counting(self) -> _Inner:
+        """The same with reference counts, and so all that it calls: numbers of references are kept by all or none."""
+        if self._counting is None:
+            copy = _empty_copy(self.py_func)
+            self._counting = _Inner(copy, targetoptions=self.targetoptions | {"_nrt": True})
+            _fill_counting(copy, self.py_func)
+        return self._counting
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         with contextlib.suppress(NumbaError):
             return super().get_call_template(*_without_constants(args, kws))
         try:
             return super().get_call_template(args, kws)
-        except Exception as error:  # what becomes of it on the way out no longer says where it happened
-            _failures.extend((_cause(error), place) for place in _places(error))
+        except Exception as error:
+            note(error)
             raise
 
     def fold_argument_types(self, args: Any, kws: Any) -> Any:  # of a call of itself
@@ -192,6 +231,28 @@ class _Translation:
         return types.ModuleType(value.__name__) if _is_own_module(value) else value
 
 
+def _fill_counting(copy: types.FunctionType, function: types.FunctionType) -> None:
+    """Give `copy` what `function`, which is filled, refers to, with the counting dispatchers."""
+
+    def counting(value: Any) -> Any:
+        if isinstance(value, _Inner):
+            return value.counting()
+        if isinstance(value, tuple):
+            items = [counting(item) for item in value]
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        if _is_own_module(value):
+            module = types.ModuleType(value.__name__)
+            vars(module).update({name: counting(item) for name, item in vars(value).items()})
+            return module
+        return value
+
+    copy.__globals__.update(
+        {name: counting(value) for name, value in function.__globals__.items() if name not in copy.__globals__}
+    )
+    for cell, old in zip(copy.__closure__ or (), function.__closure__ or (), strict=True):
+        cell.cell_contents = counting(old.cell_contents)
+
+
 _inner_dispatchers: WeakKeyDictionary[Callable[..., Any], dict[tuple[bool, str], Dispatcher]] = WeakKeyDictionary()
 _translating = threading.Lock()
 
@@ -209,7 +270,7 @@ def _empty_copy(function: types.FunctionType) -> types.FunctionType:
 
 def _options(checked: bool) -> dict[str, Any]:
     model = "python" if checked else "numpy"  # numpy's: division by zero is not looked for
-    return {"nopython": True, "nogil": True, "boundscheck": checked, "error_model": model}
+    return {"nopython": True, "nogil": True, "boundscheck": checked, "error_model": model, "_nrt": False}
 
 
 def _plain(function: Any) -> types.FunctionType:
@@ -417,6 +478,8 @@ class _ContentCache(_Cache):  # type: ignore[misc]
         with contextlib.suppress(OSError):  # nothing is kept here, or there is nowhere to keep it
             path = self._path(signature, target)
             data = path.read_bytes()
+            if data == _COUNTS:
+                raise _Allocates
             try:
                 result = CompileResult._rebuild(target, *pickle.loads(_payload(data)))
             except Exception:  # damaged in whatever way: the source is at hand, so build it again
@@ -427,6 +490,15 @@ class _ContentCache(_Cache):  # type: ignore[misc]
                 return result
         _announce(self._label)
         return None
+
+    def of_counting(self) -> _ContentCache:
+        """The cache of the same code with reference counts."""
+        return _ContentCache(self._function, _hash(self._key, "counting"), self._label)
+
+    def note_counting(self, signature: Any, target: Any) -> None:
+        """So that the next process does not try in vain to do without."""
+        with contextlib.suppress(OSError):
+            write_bytes(self._path(signature, target), _COUNTS)
 
     def save_overload(self, signature: Any, result: Any) -> None:
         if reason := _uncachable(result.library):
@@ -448,6 +520,10 @@ class _ContentCache(_Cache):  # type: ignore[misc]
 
     def flush(self) -> None:
         """Part of numba's protocol; content keys never go stale."""
+
+
+class _Allocates(Exception):
+    """Inside: known not to compile without reference counts."""
 
 
 def _payload(data: bytes) -> bytes:
@@ -513,105 +589,3 @@ def _start_anew_in_child() -> None:
 _start_symbols_at_random()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew_in_child)
-
-
-# ── errors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-_PLACE = re.compile(r'File "(?P<file>[^"<]+)", line (?P<line>\d+)|Raised from (?P<raiser>.+) \((?P<at>\d+)\)')
-_NOISE = re.compile(
-    r"Failed in|During:|File |\^|There (is|are) |Overload |Enable |Rejected |All templates|raised from|>>>|Unsupported functionality"
-)
-_NUMBA, _HERE = Path(numba.__file__).parent, Path(__file__).parent
-_PLAIN_WORDS = [
-    (r"Literal\[str\]\((.*?)\)", r"'\1'"),
-    (r"Literal\[\w+\]\((.*?)\)", r"\1"),
-    (r"unicode_type", "text"),
-    (
-        r"Cannot bind .* to signature '(.*)' due to \"TypeError: (.*)\"\.?",
-        r"the function called has the arguments \1: \2",
-    ),
-    (
-        r"Cannot infer the type of variable '(.*?)(?:\.\d+)?'.*",
-        r"what '\1' holds can't be told: nothing is ever put into it",
-    ),
-    (r"Cannot unify (.*) and (.*) for '(.*?)(?:\.\d+)?',.*", r"'\3' is of two types: \1 and \2"),
-    (r"Can't unify return type from the following types: (.*)", r"it returns values of several types: \1"),
-    (r"Use of unsupported opcode \((\w+)\) found.*", r"such a statement has no compiled form (\1)"),
-    (r"(.*?)\.?\s*Raised from .*", r"\1"),
-    (r".*exception_match\(.*", "exceptions can be told apart only by `except Exception`"),
-    (r"The use of yield in a closure is unsupported\.", "a generator expression has no compiled form; a loop has"),
-    (r"^NameError: ", ""),
-    (r"Invalid use of (.*) with parameters .*", r"\1 is called, but it is no function"),
-]
-
-
-_failures: list[tuple[str, tuple[Path, int]]] = []  # of the compilation under way: cause and place, innermost first
-
-
-def _explained(error: Exception, function: types.FunctionType) -> str:
-    """Two lines out of numba's forty: file and line, and the cause."""
-    cause = _cause(error)
-    known = [place for what, place in _failures if what == cause] or _places(error)
-    stands = Path(function.__code__.co_filename), function.__code__.co_firstlineno
-    # What this folder's own helpers were handed, their caller is to blame for.
-    file, line = min(known, key=lambda place: place[0].is_relative_to(_HERE), default=stands)
-    return f"{_shortest(file)}, line {line}: can't be compiled\n{cause}"
-
-
-def _cause(error: Exception) -> str:
-    text = _text(error)
-    causes = [line.strip() for line in text.splitlines() if line.strip() and not _NOISE.match(line.strip())]
-    cause = causes[0] if causes else type(error).__name__
-    if "No implementation of function" in cause:  # the call it failed on stands three lines below
-        called = next((line for line in text.splitlines() if line.strip().startswith(">>>")), "")
-        cause = f"no such operation for these types: {called.replace('>>>', '').strip()}"
-    elif isinstance(error, KeyError):
-        cause = _missing_field(error)
-    elif not isinstance(error, NumbaError | NameError | AttributeError | UnsupportedBytecodeError):
-        cause = f"{type(error).__name__}: {cause}"
-    for pattern, words in _PLAIN_WORDS:
-        cause = re.sub(pattern, words, cause)
-    return cause
-
-
-def _text(error: Exception) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-
-
-def _places(error: Exception) -> list[tuple[Path, int]]:
-    """Where in the source it may have gone wrong, the best guess first: as the message says, innermost first; then where numba was
-    looking when it failed."""
-    return [(file, line) for file, line in _all_places(error) if not file.is_relative_to(_NUMBA)]
-
-
-def _all_places(error: Exception) -> Iterator[tuple[Path, int]]:
-    for place in _PLACE.finditer(_text(error)):
-        yield Path(place["file"] or place["raiser"]).absolute().resolve(), int(place["line"] or place["at"])
-    line = 0
-    for frame in reversed(_frames(error)):
-        for value in frame.f_locals.values():
-            found = value if isinstance(value, Loc) else getattr(value, "loc", None)
-            if isinstance(value, ByteCodeInst):
-                line = line or value.lineno
-            elif isinstance(found, Loc) and found.line and not found.filename.startswith("<"):
-                yield Path(found.filename).absolute(), line or found.line
-
-
-def _missing_field(error: KeyError) -> str:
-    """numba looks a record's fields up in a dictionary, and says no more than that the key is missing."""
-    record = _frames(error)[-1].f_locals.get("self")
-    if not isinstance(record, numba.types.Record):
-        return f"KeyError: {error}"
-    return f"no field {error} in a record of {', '.join(record.fields)}{nearest(str(error.args[0]), record.fields)}"
-
-
-def _frames(error: Exception) -> list[types.FrameType]:
-    frames, trace = [], error.__traceback__
-    while trace is not None:
-        frames.append(trace.tb_frame)
-        trace = trace.tb_next
-    return frames
-
-
-def _shortest(file: Path) -> str:
-    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)

@@ -33,7 +33,9 @@ _SWITCH = {"on": True, "off": False, "true": True, "false": False, "1": True, "0
 def split(text: str) -> tuple[str, Given]:
     """The name and the options as they were given; an option given without key has None. A name may end in `.py`."""
     text = text.strip()
-    file = re.match(r".*?\.py(?=:|$)", text)  # a path may have colons of its own
+    file = re.match(
+        r"(?!\w\w+:).*?\.py(?=:|$)", text
+    )  # a path may have colons, but not behind its first word: `gtp:./go.py`
     where, rest = (file[0], text[file.end() + 1 :]) if file else (text.partition(":")[0], text.partition(":")[2])
     options: Given = []
     at = 0

@@ -15,7 +15,7 @@ utilities are no more than loss, draw and win. It costs several times as much.
 
 from __future__ import annotations
 
-import threading
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ import numpy as np
 
 from base.errors import UserError
 from base.seeds import below, generator
+from base.threads import interruptible
 from classical.induction import EQUAL, Induction
 from classical.prover import BUCKET, CONTROL, ENTRY, FULL, INFINITE, LEVEL, NOTE, prover
 from games import CHANCE, Game
@@ -33,7 +34,6 @@ from games.choice import Candidate, Choice
 T = TypeVar("T")
 Moves = Literal["all", "optimal", "one"]
 
-PATIENCE = 0.2  # seconds between looks for an interrupt: a signal that another thread received wakes no waiting one
 _STACK = 256 << 20  # of the searching thread: recursion is as deep as the game is long; only what is used takes memory
 _POOL = 1 << 30  # bytes of positions on the path and beside it, at most; likewise
 
@@ -185,39 +185,12 @@ class Solver:
         """`work` in a thread of its own, so that the clock and Ctrl-C can stop compiled code."""
         prover = self._prover
         assert prover is not None
-        outcome: list[T] = []
-        failures: list[BaseException] = []
-        done = threading.Event()  # `join` is no place to be interrupted in: Python 3.11 then takes the thread for ended
-
-        def run() -> None:
-            try:
-                outcome.append(work(prover))
-            except BaseException as error:
-                failures.append(error)
-            finally:
-                done.set()
-
         prover.begin(self._limit)
-        before = threading.stack_size(_STACK)
+        deadline = math.inf if self.seconds is None else time.perf_counter() + self.seconds
         try:
-            threading.Thread(target=run, name="solver", daemon=True).start()
-        finally:
-            threading.stack_size(before)
-        try:
-            left = self.seconds
-            while not done.wait(PATIENCE if left is None else max(0.0, min(left, PATIENCE))):
-                left = None if self.seconds is None else self.seconds - prover.elapsed
-                if left is not None and left <= 0:
-                    break
-        finally:
-            if not done.is_set():
-                prover.stop()
-                done.wait()
-        if failures and isinstance(failures[0], _Stopped):
+            return interruptible(lambda: work(prover), prover.stop, deadline, _STACK)
+        except _Stopped:
             raise Unsolved(*prover.known(), prover.nodes, prover.elapsed) from None
-        if failures:
-            raise failures[0]
-        return outcome[0]
 
 
 def _check(name: str, value: int, least: int, most: int) -> None:
@@ -355,6 +328,8 @@ class _Prover:
         assert mover is not None
         value = self.value(state)
         roots = [_Root(self, state, action, mover) for action in game.legal_actions(state)]
+        for root in roots:
+            root.upper = min(root.upper, value)  # nothing is better than the best
         goal = value if moves == "one" else self._least_of(value)
         for root in roots:
             root.ask_briefly(goal)

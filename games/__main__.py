@@ -44,7 +44,13 @@ def parser() -> Arguments:
 
     added = found.command("perft", run_perft, "count the action sequences of a given length")
     added.add_argument("game", metavar="GAME")
-    added.add_argument("--depth", type=int, required=True, metavar="N", help="length of the sequences")
+    added.add_argument(
+        "--depth",
+        type=int,
+        required=True,
+        metavar="N",
+        help="their length; a finished position has none, not even of length 0",
+    )
     added.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
     added.add_argument("--divide", action="store_true", help="split by the first action")
     added.add_argument("--turns", action="store_true", help="count whole turns instead of actions")
@@ -141,7 +147,9 @@ def run_doctor(options: argparse.Namespace) -> int:
     findings = examine(game, options.games, options.seed, say=lambda line: print(f"  {line}", flush=True))
     for finding in findings:
         print(f"\n{finding}")
-    print(f"\n{'nothing found' if not findings else f'{len(findings)} of its laws are broken'}")
+    print(
+        f"\n{['nothing found', 'one law is broken'][len(findings)] if len(findings) < 2 else f'{len(findings)} laws are broken'}"
+    )
     return 1 if findings else 0
 
 

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from base.errors import UserError
+from base.seeds import mix
 from games import Game, Rules
 
 LOOKUPS, HITS = 0, 1
@@ -81,7 +82,7 @@ class EvaluationCache:
 
 
 def place(entries: Any, key: Any) -> int:
-    return int(np.int64(key % np.uint64(len(entries))))
+    return int(np.int64(mix(key) % np.uint64(len(entries))))
 
 
 def lookup(entries: Any, counts: Any, key: Any, observation: Any, node: Any, edges: Any) -> int:

@@ -51,8 +51,8 @@ def mixed_value(node: Any, nodes: Any, edges: Any) -> float:
         each = edges[edge]
         if each.visits > 0:
             visits += each.visits
-            mass += each.prior
-            mean += each.prior * (2.0 * q_of(each, nodes, mover, 0.0) - 1.0)
+            mass += float(each.prior)
+            mean += float(each.prior) * (2.0 * q_of(each, nodes, mover, 0.0) - 1.0)
     if mass == 0.0:
         return float(node.utility[mover])
     return float((node.utility[mover] + visits * mean / mass) / (1 + visits))
@@ -84,7 +84,7 @@ def improvement(node: Any, nodes: Any, edges: Any, settings: Any) -> tuple[float
 def weight(edge: Any, nodes: Any, mover: int, unknown: float, sharp: float, highest: float) -> float:
     if edge.prior == 0.0:
         return 0.0
-    return float(edge.prior * math.exp(sharp * q_of(edge, nodes, mover, unknown) - highest))
+    return float(edge.prior) * math.exp(sharp * q_of(edge, nodes, mover, unknown) - highest)
 
 
 def improved(node: Any, nodes: Any, edges: Any, settings: Any) -> int:
@@ -156,7 +156,8 @@ def leader(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, visits: 
     for i in range(root.count):
         each = edges[root.edges + i]
         if each.visits + each.flight == visits:
-            score = slot.draws[i] + math.log(max(each.prior, _LEAST)) + sharp * q_of(each, nodes, root.mover, unknown)
+            score = float(slot.draws[i]) + math.log(max(float(each.prior), _LEAST))
+            score += sharp * q_of(each, nodes, root.mover, unknown)
             if score > best_score:
                 best, best_score = root.edges + i, score
     return int(best)

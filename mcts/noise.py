@@ -33,7 +33,7 @@ def prepare(slot: Any, root: Any, edges: Any, settings: Any) -> None:
     slot.prepared = 1
     if settings.rule == GUMBEL:
         begin_race(slot, root, settings)
-    elif slot.explore == 1:
+    elif slot.explore == 1 and root.mover >= 0:
         temper(root, edges, settings.policy_temperature)
         mix_in(slot, root, edges, settings.noise, settings.noise_total)
         root.mass = 0.0
@@ -46,13 +46,11 @@ def temper(root: Any, edges: Any, temperature: float) -> None:
     if temperature == 1.0:
         return
     first, last = root.edges, root.edges + root.count
-    highest, total = 0.0, 0.0
+    total = 0.0
     for edge in range(first, last):
-        highest = max(highest, edges[edge].prior)
+        total += float(edges[edge].prior) ** (1.0 / temperature)
     for edge in range(first, last):
-        total += (edges[edge].prior / highest) ** (1.0 / temperature)
-    for edge in range(first, last):
-        edges[edge].prior = (edges[edge].prior / highest) ** (1.0 / temperature) / total
+        edges[edge].prior = float(edges[edge].prior) ** (1.0 / temperature) / total
 
 
 def mix_in(slot: Any, root: Any, edges: Any, share: float, alpha: float) -> None:
@@ -62,19 +60,19 @@ def mix_in(slot: Any, root: Any, edges: Any, share: float, alpha: float) -> None
     first, n = root.edges, root.count
     mean, above = 0.0, 0.0
     for i in range(n):
-        mean += log_capped(edges[first + i].prior) / n
+        mean += log_capped(float(edges[first + i].prior)) / n
     for i in range(n):
-        above += max(0.0, log_capped(edges[first + i].prior) - mean)
+        above += max(0.0, log_capped(float(edges[first + i].prior)) - mean)
     total = 0.0
     for i in range(n):
         shape = 1.0 / n
         if above > 1e-9:
-            shape = 0.5 * (1.0 / n + max(0.0, log_capped(edges[first + i].prior) - mean) / above)
+            shape = 0.5 * (1.0 / n + max(0.0, log_capped(float(edges[first + i].prior)) - mean) / above)
         slot.draws[i] = gamma(alpha * shape, slot.rng)
-        total += slot.draws[i]
+        total += float(slot.draws[i])
     for i in range(n):
-        noise = slot.draws[i] / total if total > 0.0 else 1.0 / n
-        edges[first + i].prior = (1.0 - share) * edges[first + i].prior + share * noise
+        noise = float(slot.draws[i]) / total if total > 0.0 else 1.0 / n
+        edges[first + i].prior = (1.0 - share) * float(edges[first + i].prior) + share * noise
 
 
 def log_capped(prior: float) -> float:

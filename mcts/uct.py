@@ -11,7 +11,6 @@ the clock. Kocsis and Szepesvári 2006 (UCT); Winands, Björnsson and Saito 2008
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from base.errors import UserError
 from base.seeds import generator
+from base.threads import interruptible
 from games import CHANCE, Game
 from games.choice import Choice
 from mcts.phases import EvaluatorFactory, uniform_evaluator
@@ -28,8 +28,6 @@ from mcts.tree import ROOT, bytes_per_node
 
 MOST = 2**31 - 2  # simulations in one tree: visits are 32 bits
 _EDGES_PER_NODE = 4  # of large UCB1 trees: 2 in connect four and othello, 5 in go 9×9, at 100,000 simulations
-_PATIENCE = 0.1  # seconds in compiled code after which Ctrl-C is looked for
-_TICK = 0.005  # and the clock, should the timer be late
 
 
 class UCT:
@@ -123,28 +121,10 @@ class UCT:
     def _simulate(self) -> None:
         search, about = self.search, self.search.tree.slots[0]
         stop = np.zeros(1, np.uint8)
-        timer, deadline, patience = None, np.inf, _PATIENCE
-        if self.ms is not None:
-            deadline, patience = time.perf_counter() + self.ms / 1000, _TICK
-            timer = threading.Timer(self.ms / 1000, stop.fill, (1,))
-            timer.daemon = True
-            timer.start()
-        try:
-            room = MOST - (int(search.tree.root().visits) if about.nodes else 0)
-            left, chunk = min(self.simulations or MOST, room), 256
-            while left and not stop[0]:
-                before = time.perf_counter()
-                made = search.run(min(left, chunk), stop)
-                left -= made
-                if made == 0:  # proven
-                    break
-                now = time.perf_counter()
-                if now >= deadline:
-                    break
-                if now - before < patience / 4:
-                    chunk *= 4
-        finally:
-            if timer is not None:
-                timer.cancel()
+        room = MOST - (int(search.tree.root().visits) if about.nodes else 0)
+        most = min(self.simulations or MOST, room)
+        deadline = np.inf if self.ms is None else time.perf_counter() + self.ms / 1000
+        interruptible(lambda: search.run(most, stop), lambda: stop.fill(1), deadline)
+        about.target = about.simulations
         while search.tree.nodes[0, ROOT].count == 0 or not search.tree.children(search.tree.root())["visits"].any():
             search.run(1)  # the clock was faster

@@ -16,7 +16,7 @@ import pytest
 from base.errors import UserError
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.alphabeta.player import Search
-from classical.alphabeta.workspace import COUNTERS, END, LEAF, LOWER, PRUNED
+from classical.alphabeta.workspace import COUNTERS, END, FILLED, LEAF, LOWER, PRUNED
 from classical.evaluation import Eval, evaluator, scratch
 from classical.scores import UNIT, WIN, score_of, utility_of
 from games import Game, Rules, load
@@ -31,6 +31,7 @@ GAMES = {  # deepest search, fewest and most random plies before it, positions
     "dots_and_boxes": (3, 12, 23, 200),
     "nim": (6, 0, 8, 200),
     "go:size=3,komi=0": (3, 0, 40, 200),
+    "chess": (4, 0, 60, 80),
 }
 
 
@@ -334,6 +335,22 @@ def test_an_interrupted_search_stops_at_once_and_can_search_again() -> None:
     assert all(each.name != "alphabeta" for each in threading.enumerate())
     player.new_game()
     assert player.choose(game.play("4 1 4 1 4 1")).proven
+
+
+@pytest.mark.parametrize("nodes", [2_000, 500_000])
+def test_a_new_game_finds_an_empty_table(nodes: int) -> None:
+    """However much was stored: slots that are known are emptied one by one, too many of them all at once."""
+    game = load("connect_four")
+    player = AlphaBeta(game, AlphaBetaSettings(nodes=nodes, exact=True))
+    first = player.choose(game.initial())
+    is_much = int(player._workspace["filled_count"][0]) > FILLED
+    assert np.count_nonzero(player.table["tag"]) == player._workspace["filled_count"][0] and is_much == (
+        nodes > 100_000
+    )
+    player.new_game()
+    assert not player.table.view(np.uint8).any()
+    again = player.choose(game.initial())
+    assert (again.action, again.value, again.pv, again.nodes) == (first.action, first.value, first.pv, first.nodes)
 
 
 def test_what_was_found_in_a_cut_short_iteration_counts_only_if_it_beats_the_last_best() -> None:

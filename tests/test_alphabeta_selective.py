@@ -3,6 +3,7 @@
 The small ones are drawn. A node shows what EVAL says there to MAX, who moves first; `!` marks a tactical action.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,20 @@ from base.bits import U
 from base.errors import UserError
 from base.seeds import mix
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
-from classical.evaluation import Eval
+from classical.alphabeta.fit_probcut import main as fit_probcut
+from classical.evaluation import Eval, default_eval
 from games import Game, Rules, load
 from games.choice import Choice
 
 Node = tuple[int, float, dict[str, Any]]  # mover, EVAL for player 0 before tanh, actions; no actions: utility instead
 
 
-ROOM, MOST = 100, 3  # nodes, actions of one node
+ROOM, MOST = 1400, 5  # nodes, actions of one node
+DEEPEST = 30
 NAMES = [
     *("a", "b", "on", "wait", "rest", "take!", "back!!", "lure", "must!", "both!!", "offer", "gives", "no", "delay"),
     *("answer", "go", "accept", "win", "hold", "slip", "fall", "enter", "stay", "safe", "give", "x", "y", "looks"),
-    *("mate", "holds"),
+    *("mate", "holds", "pass"),
 ]
 GAINS = np.array([float(name.count("!")) for name in NAMES])
 
@@ -42,6 +45,12 @@ def blank_drawing() -> Game:
                 state.node = state.children[state.node, i]
                 break
 
+    def null_result(state: Any) -> bool:
+        if state.passes[state.node] == 0:
+            return False
+        state.node = state.passes[state.node]
+        return True
+
     def view(state: Any, player: int) -> float:
         return float(state.guesses[state.node] if player == 0 else -state.guesses[state.node])
 
@@ -49,7 +58,8 @@ def blank_drawing() -> Game:
         values[0] = view(state, player)
 
     tree: list[Any] = [("counts", np.int32, ROOM), ("movers", np.int8, ROOM), ("guesses", np.float64, ROOM)]
-    edges: list[Any] = [("names", np.int32, (ROOM, MOST)), ("children", np.int32, (ROOM, MOST))]
+    tree.append(("passes", np.int16, ROOM))
+    edges: list[Any] = [("names", np.int8, (ROOM, MOST)), ("children", np.int16, (ROOM, MOST))]
     rules = Rules(
         np.dtype([("node", np.int32), *tree, *edges]),
         initial=lambda state: None,
@@ -60,11 +70,12 @@ def blank_drawing() -> Game:
         utility=view,
         players=2,
         actions=len(NAMES),
-        max_plies=ROOM,
+        max_plies=DEEPEST,
         max_legal=MOST,
         values=(),
         key=lambda state: mix(U(state.node) + U(1)),
         gain=lambda state, action: GAINS[action],
+        null_result=null_result,
         features=features,
         feature_names=["guess"],
         names=NAMES,
@@ -76,12 +87,17 @@ BLANK = blank_drawing()
 
 
 def drawn(root: Node) -> Any:
-    """The tree as a position. An action's name ends with as many ! as it gains."""
+    """The tree as a position. An action's name ends with as many ! as it gains; "pass" is none, but where a pass leads."""
     nodes, state = [root], BLANK.initial()
     for node, (mover, guess, actions) in enumerate(nodes):  # grows while it is gone through
-        state.movers[node], state.guesses[node], state.counts[node] = mover, guess, len(actions)
-        for i, (name, child) in enumerate(actions.items()):
-            state.names[node, i], state.children[node, i] = NAMES.index(name), len(nodes)
+        state.movers[node], state.guesses[node] = mover, guess
+        for name, child in actions.items():
+            if name == "pass":
+                state.passes[node] = len(nodes)
+            else:
+                i = state.counts[node]
+                state.names[node, i], state.children[node, i] = NAMES.index(name), len(nodes)
+                state.counts[node] += 1
             nodes.append(child)
     return state
 
@@ -239,7 +255,75 @@ def test_a_beam_of_one_misses_a_sacrifice_and_all_that_lose_are_not_all() -> Non
     assert BLANK.names[choice.action] == "y" and choice.value < 1.0
 
 
-# ── the organs that save nodes: the same nodes reach further ──
+# ── the organs that save nodes: drawn, the same answer from far fewer ──
+
+
+def bush(mover: int, guess: float, plies: int, width: int = 3) -> Node:
+    """A quiet tree in which everything is worth about the same, a little more with every action, so that the worst come first."""
+    if plies == 0:
+        return (mover, guess, {"on": (1 - mover, guess, END)})
+    better = 0.01 if mover == 0 else -0.01
+    children = [bush(1 - mover, guess + better * (i - 1), plies - 1, width) for i in range(width)]
+    return (mover, guess, dict(zip(("a", "b", "x", "y", "rest"), children, strict=False)))
+
+
+def saving(tree: Any, depth: int, counter: str, **switches: Any) -> float:
+    """By which factor an organ reduces the nodes of one iteration; the answer is the same, and the organ was at work."""
+    alone: dict[str, Any] = {"depth": depth, "iterative": False, "tt": False}
+    without, with_it = chosen(tree, **alone), chosen(tree, **alone, **switches)
+    assert with_it.action == without.action
+    assert with_it.counters[counter] > without.counters[counter] == 0
+    return without.nodes / with_it.nodes
+
+
+def test_futility_leaves_what_is_far_outside_the_window() -> None:
+    #           MAX
+    #   stay  / give  \\  lure
+    #  0.0   MIN   MIN -0.9: nothing that happens in three plies makes up for it
+    hopeless = bush(1, -0.9, 3, 5)
+    tree = drawn((0, 0.0, {"stay": bush(1, 0.0, 3, 1), "give": hopeless, "lure": hopeless}))
+    assert saving(tree, 4, "futility_prunes", futility=True) > 3
+
+
+def test_a_null_move_shows_that_a_threat_is_none() -> None:
+    #           MAX
+    #   stay  / give  \\  lure
+    #  0.0   MIN   MIN -0.5: even if it passes, MAX finds nothing better than -0.4
+    threat = bush(1, -0.5, 3, 5)
+    threat[2]["pass"] = bush(0, -0.45, 1)
+    tree = drawn((0, 0.0, {"stay": bush(1, 0.0, 3, 1), "give": threat, "lure": threat}))
+    assert saving(tree, 4, "null_cutoffs", null=True) > 2
+
+
+def test_a_pass_that_saves_nothing_decides_nothing() -> None:
+    """Passing, MIN loses all: then it has to be searched, and is found to be lost."""
+    forced: Node = (1, -0.5, {"gives": bush(0, 0.6, 3), "pass": bush(0, 0.6, 1)})
+    tree = drawn((0, 0.0, {"stay": bush(1, 0.0, 3, 1), "lure": forced}))
+    assert best(tree, depth=5, null=True) == best(tree, depth=5) == "lure"
+
+
+def test_late_actions_are_searched_less_deep() -> None:
+    # MIN has five quiet actions, and the best comes first: the last two are only looked at.
+    few, many = bush(0, 0.2, 4, 1), bush(0, 0.3, 4, 4)
+    replies = {"a": bush(0, 0.1, 4, 1), "b": few, "x": few, "y": many, "rest": many}
+    tree = drawn((0, 0.0, {"enter": (1, 0.1, replies), "stay": (1, -0.2, {"on": bush(0, -0.2, 1)})}))
+    assert saving(tree, 6, "reductions", lmr=True) > 1.5
+
+
+def test_late_actions_that_surprise_are_searched_in_full() -> None:
+    """The last of MIN's actions refutes, and shows it at the reduced depth too: it is searched again, and believed."""
+    replies = dict(zip(("a", "b", "x", "y"), (bush(0, 0.1, 3) for _ in range(4)), strict=True))
+    tree = drawn((0, 0.0, {"enter": (1, 0.1, replies | {"rest": bush(0, -0.6, 3)}), "stay": bush(1, -0.2, 3, 2)}))
+    choice = chosen(tree, depth=5, lmr=True, iterative=False, tt=False)
+    assert BLANK.names[choice.action] == "stay" and choice.counters["reduction_researches"] > 0
+
+
+def test_a_beam_keeps_to_what_eval_likes_best() -> None:
+    tree = drawn((0, 0.0, {"enter": bush(1, 0.1, 4), "stay": bush(1, -0.1, 4)}))
+    assert saving(tree, 5, "beam_prunes", beam=1) > 3
+
+
+# ── the same nodes reach further ──
 
 ORGANS: dict[str, tuple[str, dict[str, Any]]] = {
     "null": ("checkers", {"null": True}),
@@ -290,6 +374,8 @@ def test_with_the_same_nodes_an_organ_finds_what_is_not_found_without_it(organ: 
         deeper += with_it.depth - without.depth
         right = deep.action
         found += without.action != right and with_it.action == right
+        if found > 0 and deeper > 0:
+            break
     assert deeper > 0
     assert found > 0
 
@@ -321,6 +407,23 @@ def test_probcut_reaches_deeper_on_othello_and_counts_what_it_did() -> None:
             cuts += choice.counters["probcut_cutoffs"]
             assert choice.counters["probcut_cutoffs"] <= choice.counters["probcut_tries"]
     assert cuts > 0 and nodes[True] < nodes[False]
+
+
+def test_probcut_is_for_the_eval_whose_errors_were_measured(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZERMELO_CACHE", str(tmp_path))
+    game = load("othello")
+    own = default_eval(game)
+    other = replace(own, weights={**own.weights, "corners": 7.0})
+    settings = AlphaBetaSettings(depth=4, probcut=True, tt_mb=1)
+    AlphaBeta(game, settings, own)
+    with pytest.raises(UserError, match=r"expected the EVAL whose errors were measured \(\w+\), got another \(\w+\)"):
+        AlphaBeta(game, settings, other)
+    other.save(tmp_path / "other.eval.json")
+    assert (
+        fit_probcut(["othello", "--positions", "40", "--depth", "3", "--eval", str(tmp_path / "other.eval.json")]) == 0
+    )
+    fitted = AlphaBeta(game, settings, other)._workspace[0]["probcut"]
+    assert fitted[3, 0]["shallow"] == 1 and fitted[3, 0]["error"] > 0
 
 
 def test_probcut_is_refused_where_errors_were_not_measured() -> None:

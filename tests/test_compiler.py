@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 import time
+import types
 from collections import namedtuple
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ from base import compiler
 from base.compiler import compiled, content_key
 from base.errors import UserError
 from base.seeds import below
+from games import load
 
 ROOT = Path(__file__).parents[1]
 
@@ -1022,3 +1024,45 @@ def test_an_array_over_a_megabyte_warns_and_works() -> None:
             UserWarning, match="'rule' compiles anew at each start: it holds an address .* array over 1 MB"
         ):
             assert compiled(lookup(large))(125_000) == 125_000
+
+
+# ── reference counts ──
+
+ALLOCATES = {
+    "an array": ("def f(x):\n    y = np.zeros(x)\n    return y.sum() + x", 3.0),
+    "a list": ("def f(x):\n    y = [1]\n    y.append(x)\n    return len(y)", 2),
+    "in a function called": ("def f(x): return g(x)[1]\ndef g(x): return np.arange(x)", 1),
+    "through a module and a tuple": ("def f(x): return m.g(x)[T[1]]", 2),
+}
+
+
+@pytest.mark.parametrize("case", ALLOCATES)
+@pytest.mark.parametrize("checked", [False, True])
+def test_what_allocates_compiles_too_and_the_next_process_does_not_try_without(
+    case: str, checked: bool, kernels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, expected = ALLOCATES[case]
+    module = types.ModuleType("m")
+    vars(module)["g"] = define("def f(x): return np.arange(x)", np=np)
+    fast = [compiled(define(text, np=np, m=module, T=(1, 2)), checked=checked) for _ in range(2)]
+    assert fast[0](3) == fast[0](3) == expected
+    assert len(list(kernels.glob("*.kernel"))) == 2  # the code, and a note that it counts
+    monkeypatch.setattr(compiler, "_announce", lambda label: pytest.fail("compiled anew"))
+    assert fast[1](3) == fast[1](3) == expected
+
+
+def test_what_allocates_is_frozen_when_compiled_is_called_too() -> None:
+    table, scope = np.arange(3), {"np": np}
+    function = define("def f(x): return np.zeros(x).sum() + T[0] + g(x)\ndef g(x): return 1", T=table, **scope)
+    fast = compiled(function)
+    table[0] = 7
+    function.__globals__["g"] = define("def f(x): return 5")
+    assert fast(3) == 1.0
+
+
+def test_a_kernel_of_a_game_counts_no_references(kernels: Path) -> None:
+    """That costs a third of the speed: should a game's rules begin to allocate, this says so."""
+    game = load("tic_tac_toe")
+    game.perft(2)
+    game.random_games(2, seed=1)
+    assert not [path for path in kernels.glob("*.kernel") if path.read_bytes() == compiler._COUNTS]

@@ -1,8 +1,8 @@
 """Engines of others: what they are told, what their answers become, and how those lose that misbehave."""
 
+import copy
 import math
 import os
-import pickle
 import shutil
 import signal
 import subprocess
@@ -58,7 +58,9 @@ def is_alive(pid):
 
 
 def processes_of(word):
-    return [line for line in subprocess.check_output(["ps", "-eo", "args"], text=True).splitlines() if word in line]
+    return [
+        line for line in subprocess.check_output(["ps", "-ww", "-eo", "args"], text=True).splitlines() if word in line
+    ]
 
 
 def wait_for(law, seconds=10):
@@ -237,9 +239,23 @@ def test_an_engine_that_died_between_moves_forfeits_or_is_replaced(log):
     assert CHESS.name_of(player.choose(CHESS.initial()).action) == "e2e4"
 
 
+def test_a_command_may_be_a_script():
+    assert split("gtp:./go.py") == ("gtp", [(None, "./go.py")])
+    assert split("uci:engine.py,ms=5") == ("uci", [(None, "engine.py"), ("ms", "5")])
+    for file in ("./a:b.py", "/tmp/x:y/nim.py", "nim.py", "C:/nim.py"):
+        assert split(f"{file}:most=9") == (file, [("most", "9")])
+
+
+def test_a_program_that_only_closes_its_output_has_left():
+    companion = subprocesses.Companion("sh -c 'exec >&-; sleep 60'")
+    with companion, pytest.raises(subprocesses.Ended, match="closed its output"):
+        companion.receive(time.monotonic() + 5)
+    assert not is_alive(companion.pid)
+
+
 def test_a_forfeit_survives_the_way_between_processes():
-    copy = pickle.loads(pickle.dumps(Forfeit("illegal move 'e2e5'")))
-    assert type(copy) is Forfeit and copy.reason == "illegal move 'e2e5'"
+    other = copy.copy(Forfeit("illegal move 'e2e5'"))
+    assert type(other) is Forfeit and other.reason == "illegal move 'e2e5'"
 
 
 # ── no process stays ──
@@ -260,12 +276,12 @@ import os, signal, sys, time
 from base.subprocesses import Companion
 companion = Companion({f"{sys.executable} -S {FAKE} uci stubborn {log}"!r})
 companion.send("go", time.monotonic() + 5)
-while os.popen("ps -eo args").read().count("time.sleep(600) {log}") == 0:
+while os.popen("ps -ww -eo args").read().count("time.sleep(600) {log}") == 0:
     time.sleep(0.02)
 print(companion.pid, flush=True)
 {how}
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     pid = int(done.stdout)
     assert wait_for(lambda: not is_alive(pid) and not processes_of(str(log)))
 
@@ -280,14 +296,14 @@ def test_workers_leave_no_engine_behind(log):
         "--player",
         fake("uci", "good", log, "e2e4", options=",ms=50"),
     ]
-    done = subprocess.run([*words, "--workers", "2"], input="\n\ne2e5\n", capture_output=True, text=True)
+    done = subprocess.run([*words, "--workers", "2"], input="\n\ne2e5\n", capture_output=True, text=True, timeout=60)
     assert done.stdout.count('"action": "e2e4"') >= 1 and "Traceback" not in done.stderr
     assert wait_for(lambda: not processes_of(str(log)))
 
 
 def test_a_crash_outside_a_game_is_one_line(log):
     words = [sys.executable, "-m", "arena", "explain", "chess", "--player", fake("uci", "crash", log, options=",ms=50")]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert (
         done.returncode == 2 and done.stderr.count("\n") == 1 and "left with exit code 3 (out of cheese)" in done.stderr
     )
@@ -336,6 +352,12 @@ def test_a_position_is_set_up_stone_by_stone(log):
     assert heard(log)[4:] == [*setup, "genmove white", "play black D4", "genmove white"]
 
 
+def test_a_program_that_refuses_the_board_is_one_line(log):
+    with pytest.raises(UserError, match=r"gtp: '.*' refuses 'boardsize 5': unacceptable size$"):
+        gtp("small", log)
+    assert not processes_of(str(log))
+
+
 def test_a_position_that_superko_binds_is_refused(log):
     with pytest.raises(UserError, match="gtp: expected a position in which superko forbids nothing") as refusal:
         gtp("good", log, "C3").choose(GO.parse(".xo../x.xo./.xo../...../..... o 0 B4"))
@@ -347,7 +369,7 @@ def test_a_position_that_superko_binds_is_refused(log):
     [
         ("resign", "resigned"),
         ("illegal", "illegal move 'z9'"),
-        ("refuse", "it refuses 'play white B2': illegal move"),
+        ("refuse", "it refuses 'play black C3': illegal move"),
         ("crash", "left with exit code 3 (out of cheese)"),
         ("silent", "no move within 300 ms"),
     ],
@@ -418,9 +440,3 @@ def test_gnugo_beats_a_random_mover():
     for start in (None, ".x...../......./..o..../......./...o.../......./..x.... x 0"):
         state = played_against_random(game, player, 2, 200, None if start is None else game.parse(start))
         assert game.utility(state) == (1, -1)
-
-
-@engine("gnugo")
-def test_gnugo_refuses_a_board_in_one_line():
-    with pytest.raises(UserError, match=r"gtp: 'gnugo --mode gtp' refuses 'boardsize 2'|left with exit code"):
-        make_player('gtp:"gnugo --mode gtp"', load("go:size=2")).choose(load("go:size=2").initial())

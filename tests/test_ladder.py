@@ -27,8 +27,10 @@ from arena.store import Counts, Store, default_file, result_of
 from base.errors import UserError
 from base.options import split
 from base.pool import WorkerDied, run_jobs
+from checkpoints import Card, all_of, folder_of, read_card, save
 from games import load
 from games.record import GameRecord
+from nets import make_net
 
 NIM = load("nim")
 RANDOM, OTHER = "random:seed=0", "random:seed=1"
@@ -479,3 +481,19 @@ def test_a_run_is_known_by_its_checkpoints(tmp_path, monkeypatch):
     shutil.copytree("runs/first", "elsewhere")
     assert list(checkpoints_of("first")) == list(checkpoints_of("elsewhere")) == [200, 1000]
     assert checkpoints_of("alphabeta:depth=4") == checkpoints_of("x" * 5000) == {}
+
+
+def test_the_curve_of_a_run_is_stored_by_the_weights(rungs_of_nim, capsys):
+    for step in (1, 20):
+        net = make_net("mlp:1x8", NIM, seed=step)
+        save(folder_of("runs/first", step), net, Card(NIM.name, NIM.version, net.text, step=step))
+    command = "rate nim first --sims 0 --games 12 --rung-games 8 --workers 0"
+    assert main(command.split()) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["step", "1", "20"]
+    assert main([*command.split(), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["step"] for each in found["checkpoints"]] == [1, 20]
+    for path, each in zip(all_of("runs/first"), found["checkpoints"], strict=True):
+        assert each["player"].startswith(f"net:{read_card(path).short},sims=0")
+        assert 0 < sum(rung["games"] for rung in each["rungs"]) <= 12

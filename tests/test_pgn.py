@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arena.openings import Openings
 from base.errors import UserError
 from base.log import LogWriter
 from base.seeds import below, generator
@@ -187,6 +188,7 @@ LENIENT = """
 [%eval 0.1] of two lines} Nc6 ; the rest is silence 3. Bc4
 2... 3. Bb5!? a6 =  +- 4 . 0-0 Nf6  e.p.  1-0
 d4 d5 *
+c4 ½-½
 [Event "a "quoted" cup"][Site "x"]
 [White "A"]
 
@@ -206,13 +208,14 @@ def test_files_are_read_leniently(tmp_path):
     assert [names(record) for record in found] == [
         "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 e1g1 g8f6",
         "d2d4 d7d5",
+        "c2c4",
         "e2e4",
         "f2f3 e7e5 g2g4 d8h4",
         "",
     ]
-    assert [record.outcome for record in found] == [(1, -1), None, None, (-1, 1), (0, 0)]
-    assert [record.ending for record in found] == ["resigned", "", "", "", "agreed"]
-    assert found[2].players == ("A", "") and found[3].metadata == {"tags": {"Event": "b"}}
+    assert [record.outcome for record in found] == [(1, -1), None, (0, 0), None, (-1, 1), (0, 0)]
+    assert [record.ending for record in found] == ["resigned", "", "agreed", "", "", "agreed"]
+    assert found[3].players == ("A", "") and found[4].metadata == {"tags": {"Event": "b"}}
 
 
 def test_a_game_ends_where_our_rules_draw_it(tmp_path):
@@ -259,6 +262,14 @@ def test_other_games_and_empty_files_are_refused(tmp_path):
     with pytest.raises(UserError, match="expected games, got a file without one"):
         read("\n\n; nothing\n", tmp_path)
     assert read("", tmp_path) == []
+
+
+def test_openings_are_read_from_pgn(tmp_path):
+    (tmp_path / "book.pgn").write_text(f'1. e4 c5 *\n\n[FEN "{PASSING}"]\n\n9. dxc6 e4 *\n\n1. e4 c5 *\n')
+    openings = Openings(GAME, str(tmp_path / "book.pgn"))
+    states = [GAME.text(opening.state(GAME)) for opening in islice(openings, 2)]
+    assert states[0].startswith("rnbqkbnr/pp1ppppp/8/2p5/4P3/8/") and states[1].startswith("4k3/8/2P5/8/4p3/8/8/4K3 w")
+    assert openings.distinct == 2 and "left out 1 of 3 openings" in openings.notes
 
 
 def test_a_line_without_end_is_refused(tmp_path):

@@ -1,6 +1,7 @@
 """Names of games: options, files, and every way of getting them wrong in one line (two for a file that doesn't compile)."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,7 @@ def test_an_action_without_a_number_and_a_drawing_that_fails_are_one_line(tmp_pa
     path = tmp_path / "my_nim.py"
     path.write_text(NIM.replace("heap * largest + count - 1", "heap * largest + count + 999"))
     game = load(str(path))
+    game.is_tried = True
     with pytest.raises(
         UserError, match=r"legal_actions of my_nim.py:most=7: expected ids from 0 to 20, got 1000; see the doctor"
     ):
@@ -228,3 +230,21 @@ def test_a_position_that_runs_aground_is_refused():
     ):
         with pytest.raises(UserError, match="position of nim"):
             game.parse(text)
+
+
+def test_an_edited_neighbour_is_read_anew_and_neither_it_nor_its_folder_stays_behind(tmp_path):
+    before, loaded = list(sys.path), set(sys.modules)
+    games = {}
+    for folder, takes in (("one", 1), ("other", 2)):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "my_nim.py"
+        path.write_text("import my_helper\n" + NIM.replace("largest = max(5, most)", "largest = my_helper.LARGEST"))
+        path.with_name("my_helper.py").write_text(f"LARGEST = {takes + 6}\n")
+        games[folder] = load(str(path))
+        assert load(str(path)) is games[folder]
+    assert (games["one"].actions, games["other"].actions) == (21, 24)
+    for largest in (8, 9):  # edited twice in one second
+        path.with_name("my_helper.py").write_text(f"LARGEST = {largest}\n")
+        assert load(str(path)).actions == 3 * largest
+    assert sys.path == before and "my_helper" not in sys.modules and not path.with_name("__pycache__").exists()
+    assert all(name.startswith("zermelo_game_my_nim") for name in set(sys.modules) - loaded)

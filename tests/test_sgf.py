@@ -78,6 +78,13 @@ def test_files_are_read_leniently(tmp_path):
     assert found[0].metadata["properties"]["C"] == "(;B[]" and found[1].metadata["properties"] == {"HA": "5"}
 
 
+@pytest.mark.parametrize(
+    ("ending", "mark"), [("player 0 forfeits: no move within 5 s", "W+F"), ("player 0 resigns", "W+R"), ("other", "W+")]
+)
+def test_how_a_game_was_lost_away_from_the_board_is_a_letter(ending, mark):
+    assert f"RE[{mark}]" in sgf_of(make_record(GAME, [], outcome=(-1, 1), ending=ending), GAME)
+
+
 def test_dead_stones_agreed_upon_leave_the_files_result(tmp_path):
     """White's stone stays on the board: by area all of the rest is nobody's, and the file says B+R or B+24.5."""
     (found,) = read(f"(;{HEAD}RE[B+24.5];B[cc];W[aa];B[];W[])", tmp_path)

@@ -51,7 +51,8 @@ def assert_equals_brute_force(game, state, known, plain, fast=None):
     assert found.candidates[0].value == value
     one = plain.solve(state, "one")
     assert len(one.actions) == 1 and values[one.actions[0]] == value
-    assert all(each.value >= values[each.action] for each in one.candidates)
+    assert all(values[each.action] <= each.value <= value for each in one.candidates)
+    assert all(values[action] == each for action, each in one.values.items()) and one.actions[0] in one.values
     if fast:
         found = fast.solve(state)
         assert (found.value, found.values) == (value, values)

@@ -1,7 +1,7 @@
 """Measures what shallow searches foretell of deep ones, for ProbCut.
 
     python -m classical.alphabeta.fit_probcut othello                    # writes classical/alphabeta/probcut/othello-size-8.json
-    python -m classical.alphabeta.fit_probcut othello --positions 2000 --eval strong.eval.json --out other.json
+    python -m classical.alphabeta.fit_probcut othello --positions 2000 --eval strong.eval.json      # into the cache folder
 
 Positions come from random play followed by a few actions of the program itself, so that they are neither all alike nor all absurd.
 Each is searched to every depth with exact organs only, and for every pair of depths a line is fitted by least squares:
@@ -26,7 +26,7 @@ from base.errors import Arguments, UserError, run_command
 from base.files import write_json
 from base.seeds import below, generator
 from classical.alphabeta.player import AlphaBeta
-from classical.alphabeta.probcut import file_of
+from classical.alphabeta.probcut import eval_hash, file_of, own_file_of
 from classical.alphabeta.settings import AlphaBetaSettings
 from classical.evaluation import Eval, default_eval
 from games import Game, load
@@ -50,18 +50,20 @@ def main(argv: Sequence[str]) -> int:
     weights = Eval.load(options.eval, game) if options.eval else default_eval(game)
     if not any(weights.weights.values()):
         raise UserError(f"{game.name}: expected an EVAL with weights, got none; give --eval FILE")
+    array = weights.array(game)
     scores = measured(game, weights, options.positions, options.depth, options.random, options.seed)
     data = {
         "game": game.name,
         "version": game.version,
         "positions": options.positions,
         "seed": options.seed,
+        "eval": eval_hash(array),
         "weights": dict(weights.weights),
         "unit": weights.unit,
         "errors": ERRORS,
         "fits": fits(scores),
     }
-    path = Path(options.out) if options.out else file_of(game)
+    path = Path(options.out) if options.out else own_file_of(game, array) if options.eval else file_of(game)
     write_json(path, data)
     print(f"{path}: {len(data['fits'])} fits")
     return 0

@@ -5,20 +5,21 @@
     player.log()                                # with log=True: the tree searched last, edge by edge
 
 The first iterations run where they are called, for they are short. Then the compiled search goes on in a thread of its own without the
-GIL, while the caller's thread waits for it with an eye on the clock: so Ctrl-C works, and time is kept without a clock in compiled code. The table stays from move to move; `new_game()` empties it.
+GIL, while the caller's thread waits for it with an eye on the clock: so Ctrl-C works, and compiled code needs no clock. The table stays
+from move to move; `new_game()` empties it.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-import threading
 import time
 from typing import Any
 
 import numpy as np
 
 from base.errors import UserError
+from base.threads import interruptible
 from classical.alphabeta.probcut import foresight
 from classical.alphabeta.root import root
 from classical.alphabeta.settings import MAX_DEPTH, AlphaBetaSettings
@@ -42,7 +43,6 @@ from classical.tables import empty_table, load_tables
 from games import CHANCE, Game
 from games.choice import Bound, Candidate, Choice
 
-GLANCE = 0.05  # seconds between looks at whether a signal came, should another thread have received it
 GRACE = 10_000  # nodes that the first iteration may visit whatever the limits: a few milliseconds for a sensible move
 WINDOW = 20_000  # half of the first aspiration window
 WIDER = 4
@@ -103,7 +103,7 @@ class AlphaBeta:
         ws["ordered"] = int(any(getattr(settings, name) for name in ranked))
         ws["weights"][: len(self.weights)] = self.weights
         if settings.probcut:
-            errors, pairs = foresight(self.game)
+            errors, pairs = foresight(self.game, self.weights)
             ws["probcut_errors"] = errors
             for depth, which, pair in pairs:
                 if depth < PROBCUT_DEPTHS and which < PAIRS:
@@ -147,13 +147,13 @@ class AlphaBeta:
 
 
 def endgames_of(game: Game) -> np.ndarray[Any, Any]:
-    """The game's tables, for kernels; building them is announced, once they are known to fit."""
+    """The game's tables, for kernels; building them is announced."""
     said: list[str] = []
 
     def report(name: str, positions: int) -> None:
         if not said:
             said.append(name)
-            print(f"building the endgame tables of {game.name} (first time only) …", file=sys.stderr, flush=True)
+            print(f"building the tables of {game.name} (first time only) …", file=sys.stderr, flush=True)
 
     found: np.ndarray[Any, Any] = load_tables(game, report).array
     return found
@@ -177,34 +177,15 @@ class Search:
         self.depth, self.score, self.flags = 0, 0, HORIZON
         self.line: list[int] = []
         self.roots: list[tuple[int, int, int]] = []  # action, value, kind
-        self.error: BaseException | None = None
 
     def run(self, start: float) -> None:
         """Search beside the calling thread, which keeps the time."""
-        done = threading.Event()
-
-        def work() -> None:
-            try:
-                self.deepen()
-            except BaseException as error:
-                self.error = error
-            finally:
-                done.set()
-
-        worker = threading.Thread(target=work, name="alphabeta", daemon=True)
         deadline = start + self.settings.ms / 1000 if self.settings.ms is not None else math.inf
-        try:
-            worker.start()
-            while not done.wait(min(GLANCE, max(0.0, deadline - time.perf_counter()))):
-                if time.perf_counter() >= deadline:
-                    self.ws["stop"] = 1
-                    deadline = math.inf
-        finally:  # Ctrl-C: the workspace must not be written by two
-            self.ws["stop"] = 1
-            if worker.ident is not None:
-                worker.join()
-        if self.error is not None:
-            raise self.error
+        interruptible(self.deepen, self.stop, deadline)
+
+    def stop(self) -> None:
+        """From another thread."""
+        self.ws["stop"] = 1
 
     def deepen(self, until: float = math.inf) -> bool:
         """Iterative deepening. True when it has come to its end, False where the clock has come to `until` before."""

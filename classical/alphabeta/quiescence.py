@@ -17,7 +17,8 @@ from classical.alphabeta.workspace import HORIZON, INFINITY, levels
 from games import Rules
 
 LONGEST = 32  # plies of quiescence
-CHECKED = 4  # the first of them, in which whoever is in check tries all actions
+CHECKS = 1  # the first of them, in which bare checks are tried; whoever is in check by then tries all actions
+BARE = 0.25  # of gain: less, in games with checks, is a check that takes nothing
 
 
 def quiescer(rules: Rules, estimate: Callable[..., Any], end_of: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,7 +40,7 @@ def quiescer(rules: Rules, estimate: Callable[..., Any], end_of: Callable[..., A
         # 1. What there is to take; standing pat
         best = np.int64(-INFINITY)
         left = plies_left - 1
-        checked = has_checks and ws.checks != 0 and goes_on == 0 and plies_left > LONGEST - CHECKED and in_check(state)
+        checked = has_checks and ws.checks != 0 and goes_on == 0 and plies_left >= LONGEST - CHECKS and in_check(state)
         n = np.int64(legal_actions(state, here.actions) if checked else tactical_actions(state, here.actions))
         if goes_on != 0:
             if n == 0:
@@ -51,8 +52,14 @@ def quiescer(rules: Rules, estimate: Callable[..., Any], end_of: Callable[..., A
                 ws.stand_pats += 1
                 return best
             alpha = max(alpha, best)
-        for i in range(n):
-            here.ranks[i] = TACTICAL + np.int64(1024 * gain(state, here.actions[i]))
+        listed, n = n, np.int64(0)
+        for i in range(listed):
+            taken = gain(state, here.actions[i])
+            if has_checks and taken < BARE and not checked and plies_left <= LONGEST - CHECKS:
+                continue
+            here.actions[n] = here.actions[i]
+            here.ranks[n] = TACTICAL + np.int64(1024 * taken)
+            n += 1
 
         # 2. Take, the most first
         for i in range(n):

@@ -7,13 +7,18 @@ lead there. The conformance tests of the project are this same examination, over
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 
 from base.errors import UserError
+from base.threads import Overtime, within
 from games.engine.game import Game
-from games.engine.laws import LAWS, name_of
-from games.engine.patient import SECONDS, Finding, Patient
+from games.engine.laws import LAWS, seen_of
+from games.engine.patient import SECONDS, Finding, Patient, name_of
+from games.engine.trial import place_of
+
+PATIENCE_PER_LAW = 600.0  # seconds
 
 
 def examine(
@@ -30,8 +35,12 @@ def examine(
     findings: list[Finding] = []
     for law in LAWS:
         start = time.perf_counter()
-        finding, count = law(patient)
-        say(f"{'FAILS' if finding else 'holds'}  {name_of(law)} ({count}, {time.perf_counter() - start:.1f} s)")
+        try:
+            finding, count = within(PATIENCE_PER_LAW, functools.partial(law, patient))
+        except Overtime as error:
+            finding, count = patient.finding(name_of(law), place_of(error), seen_of(error)), ""
+        about = ", ".join(filter(None, [count, f"{time.perf_counter() - start:.1f} s"]))
+        say(f"{'FAILS' if finding else 'holds'}  {name_of(law)} ({about})")
         if finding:
             findings.append(finding)
             if law in LAWS[:3]:  # rules that can't be played have no further properties

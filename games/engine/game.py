@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -21,9 +22,10 @@ import numpy as np
 from base.compiler import compiled
 from base.errors import UserError, echoing, short
 from base.seeds import generator
-from base.threads import interruptible
+from base.threads import Overtime, interruptible, within
 from games.engine import kernels
 from games.engine.rules import CHANCE, Rules
+from games.engine.trial import PATIENCE, Broken, try_out, wander
 
 MOST_SCRATCH = 1 << 29  # bytes
 LONGEST_POSITION = 100_000  # characters: no position of a game that fits a record is longer
@@ -35,8 +37,8 @@ Factory = Callable[[Rules], Callable[..., Any]]
 class Game:
     """Rules with a name. `name` goes into records and checkpoints; `spec` is the text that loads the game again."""
 
-    def __init__(self, rules: Rules, name: str, spec: str, options: dict[str, Any]) -> None:
-        self.rules, self.name, self.spec, self.options = rules, name, spec, options
+    def __init__(self, rules: Rules, name: str, spec: str, options: dict[str, Any], is_tried: bool = True) -> None:
+        self.rules, self.name, self.spec, self.options, self.is_tried = rules, name, spec, options, is_tried
         self.version, self.players, self.actions = rules.version, rules.players, rules.actions
         self.names = tuple(rules.names)
         self._ids = {name: action for action, name in enumerate(self.names) if name}
@@ -121,6 +123,7 @@ class Game:
         """`factory(rules)` as machine code, compiled once."""
         found = self._kernels.get((factory, checked))
         if found is None:
+            self._trusted()
             found = compiled(factory(self.rules), checked=checked, label=self.name)
             self._kernels[factory, checked] = found
         return found
@@ -199,8 +202,8 @@ class Game:
         """The position in one line."""
         return self.rules.text(state)
 
-    def parse(self, text: str) -> Any:
-        """The position that `text` says."""
+    def parse(self, text: str, trusted: bool = False) -> Any:
+        """The position that `text` says. Where only the types of fields were checked, it is tried out, unless `trusted`."""
         if len(text) > LONGEST_POSITION:
             raise UserError(
                 f"position of {self.name}: expected at most {LONGEST_POSITION} characters, got {len(text)}: '{short(text)}'"
@@ -210,23 +213,25 @@ class Game:
             self.rules.parse(state, text.strip())
         except ValueError as error:
             raise UserError(f"position of {self.name}: {echoing(str(error), text.strip())}") from None
-        if "parse" in self.rules.derived:
-            self._try_out(state, text)
+        if "parse" in self.rules.derived and not trusted:
+            self._try_position(state, text)
         return state
 
     # ── counting and playing ──
 
     def perft(self, depth: int, state: Any = None, turns: bool = False) -> int:
-        """Number of action sequences of exactly `depth` actions (or whole turns); a finished position has none."""
+        """Number of action sequences of exactly `depth` actions (or whole turns). A finished position has none, of any depth; an
+        unfinished one has one of depth 0, the empty one."""
         state = self._counted_from(depth, state)
-        return 0 if depth > 0 and self.is_terminal(state) else self._count(state, depth, turns)
+        return 0 if self.is_terminal(state) else self._count(state, depth, turns)
 
     def divide(self, depth: int, state: Any = None, turns: bool = False) -> dict[str, int]:
         """Perft split by the first action, by name."""
         state = self._counted_from(depth, state)
         found = {}
         for action in self.legal_actions(state) if depth > 0 else []:
-            after = self.result(state, action)
+            after = state.copy()
+            self._result(after, action)
             is_whole = not turns or not self.movements(after) or self._to_move(after) != self._to_move(state)
             left = depth - 1 if is_whole else depth
             found[self.names[action]] = self._count(after, left, turns)
@@ -278,35 +283,35 @@ class Game:
         shown = " ".join(names[:12]) + (f" … ({len(names)} in all)" if len(names) > 12 else "")
         return f"legal are {shown}"
 
-    def _try_out(self, state: Any, text: str) -> None:
-        """Refuse a position on which the game's own rules run aground. Played interpreted, where wrong indices are found out."""
+    def _try_position(self, state: Any, text: str) -> None:
+        """Refuse a position on which the game's own rules run aground."""
         rules = self.rules
-        actions = np.zeros(rules.max_legal, np.int32)
-        sample, lowest = kernels.sampler(rules), CHANCE if rules.chance else 0
-        with np.errstate(over="ignore"):
+
+        def play_on() -> None:
             for attempt in range(3):
-                trial, rng = state.copy(), generator(attempt, "position")
-                try:
-                    for _ in range(min(rules.max_plies, TRIED_PLIES) + 1):
-                        if rules.is_terminal(trial):
-                            utilities = [rules.utility(trial, player) for player in range(rules.players)]
-                            if rules.zero_sum and abs(sum(utilities)) > 1e-6:  # as with the seat of nobody
-                                raise IndexError("no outcome")
-                            break
-                        n = rules.legal_actions(trial, actions)
-                        if not 0 < n <= rules.max_legal or not all(
-                            0 <= action < rules.actions for action in actions[:n]
-                        ):
-                            raise IndexError("actions out of range")
-                        if not lowest <= rules.to_move(trial) < rules.players:
-                            raise IndexError("player out of range")
-                        rules.result(trial, sample(trial, actions, rng))
-                    if rules.max_plies <= TRIED_PLIES and not rules.is_terminal(trial):
-                        raise IndexError("no end")
-                except Exception:  # whatever the rules trip over
-                    raise UserError(f"position of {self.name}: the game can't be played on from '{text}'") from None
+                wander(rules, state.copy(), generator(attempt, "position"), min(rules.max_plies, TRIED_PLIES))
+
+        try:
+            within(PATIENCE, play_on)
+            if not CHANCE <= self._mover_at_the_end(state) < rules.players:
+                raise Broken("to_move", "an impossible player")
+        except (Exception, Overtime):  # whatever the rules trip over
+            raise UserError(f"position of {self.name}: the game can't be played on from '{short(text)}'") from None
+
+    def _mover_at_the_end(self, state: Any) -> int:
+        """Whom `to_move` names, though it is not asked of a finished game and may fail there."""
+        with suppress(Exception):
+            return int(self.rules.to_move(state.copy()))
+        return CHANCE
+
+    def _trusted(self) -> None:
+        """Nothing compiled runs before the rules of a file have been tried out."""
+        if not self.is_tried:
+            try_out(self)
+            self.is_tried = True
 
     def _compiled(self, name: str) -> Callable[..., Any]:
+        self._trusted()
         function: Callable[..., Any] = getattr(self.rules, name)
         return compiled(function, label=self.name)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import traceback
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from base.seeds import Rng, generator
+from base.threads import interruptible
 from games.engine import kernels
 from games.engine.game import Game
 
@@ -70,6 +70,7 @@ class Patient:
     """A game under examination, with what the laws look at."""
 
     def __init__(self, game: Game, games: int, seed: int, seconds: float) -> None:
+        game.is_tried = True  # by this examination
         self.game, self.rules, self.games, self.seed, self.seconds = game, game.rules, games, seed, seconds
         self.fields = game.rules.State.names or ()
         self.played: list[Played] = []
@@ -91,6 +92,10 @@ class Patient:
         with np.errstate(over="ignore"):
             plies = int(run(states, moves, digests, self.rng(seed), actions, planes, values, most))
         return Played(seed, states[: plies + 1].copy(), moves[:plies].copy(), digests[: plies + 1].copy())
+
+    def play_for(self, seconds: float, seed: int, how: str) -> Played:
+        """The same of a compiled game, which nothing ends from inside: `Overtime` leaves it running."""
+        return interruptible(lambda: self.play(seed, how), deadline=time.perf_counter() + seconds)
 
     def plies_affordable(self, seconds: float, spent: float, plies: int) -> int:
         """How long the next interpreted game may be: half of what the seconds left allow, at the pace so far; 0: no more."""
@@ -134,9 +139,19 @@ class Patient:
         return Finding(law, function, seen, drawn, " ".join(names))
 
 
-def place_of(error: BaseException) -> str:
-    """The function and line in which interpreted rules failed: the innermost one outside this package and numpy's."""
-    others = (str(Path(__file__).parent), str(Path(np.__file__).parent))
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(others)]
-    frame = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
-    return f"{frame.name} ({Path(frame.filename).name}, line {frame.lineno})"
+Verdict = tuple[Finding | None, str]
+Law = Callable[[Patient], Verdict]
+
+
+def sample(patient: Patient, most: int) -> Iterator[Position]:
+    """At most that many of the positions, spread evenly, and no more than there is time to ask interpreted rules about."""
+    step = max(1, len(patient.positions) // most)
+    start = time.perf_counter()
+    for position in patient.positions[::step][:most]:
+        yield position
+        if time.perf_counter() - start > patient.seconds:
+            return
+
+
+def name_of(law: Law) -> str:
+    return (law.__doc__ or "").splitlines()[0]

@@ -16,6 +16,8 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -78,7 +80,8 @@ def _load(module: ModuleType, where: str, given: tuple[tuple[str | None, str], .
     options = Options(where, factory)
     resolved = options.resolve(list(given))
     try:
-        rules = options.call(factory, resolved)
+        with _beside(Path(module.__file__ or where)):  # it may import only now
+            rules = options.call(factory, resolved)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
     except Exception as error:
@@ -89,7 +92,9 @@ def _load(module: ModuleType, where: str, given: tuple[tuple[str | None, str], .
     name = Path(where).name if is_file else where
     spec = str(Path(where).resolve()) if is_file else where
     found_anywhere = {key: os.path.abspath(value) if _names_file(value) else value for key, value in resolved.items()}
-    return Game(rules, name + options.text(resolved), spec + options.text(found_anywhere), resolved)
+    return Game(
+        rules, name + options.text(resolved), spec + options.text(found_anywhere), resolved, is_tried=not is_file
+    )
 
 
 def _names_file(value: Any) -> bool:
@@ -112,13 +117,47 @@ def _module(where: str) -> ModuleType:
     if not path.is_file():
         found = "a folder" if path.is_dir() else "no such file"
         raise UserError(f"{short(where)}: expected a file with a game's rules, found {found}")
-    return _imported(where, path, hashlib.sha256(path.read_bytes()).hexdigest())
+    content, module = _modules.get((where, path), ("", None))
+    if module is None or content != _content(path):
+        module = _imported(where, path)
+        _modules[where, path] = _content(path), module
+    return module
 
 
-@functools.lru_cache(maxsize=64)
-def _imported(where: str, path: Path, content: str) -> ModuleType:
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # so that it can import its neighbours
+_modules: dict[tuple[str, Path], tuple[str, ModuleType]] = {}
+_neighbours: dict[Path, set[Path]] = {}  # which files of its folder a game's file has imported
+
+
+def _content(path: Path) -> str:
+    """A hash of a game's file and of those that it imports from beside it."""
+    digest = hashlib.sha256()
+    for file in (path, *sorted(_neighbours.get(path, ()))):
+        with suppress(OSError):
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[None]:
+    """Let a game's file import its neighbours. Neither they nor the folder stay where another game's imports would find them."""
+    folder, before, writing = str(path.parent), set(sys.modules), sys.dont_write_bytecode
+    sys.path.append(folder)
+    sys.dont_write_bytecode = True  # byte code goes by the second: what was edited twice in one would be old
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = writing
+        sys.path.remove(folder)
+        for name in set(sys.modules) - before:
+            file = Path(getattr(sys.modules[name], "__file__", None) or "/")
+            is_ours = (FOLDER.parent / name.partition(".")[0] / "__init__.py").is_file()
+            if file.is_relative_to(folder) and "site-packages" not in file.parts and not is_ours and file != path:
+                _neighbours.setdefault(path, set()).add(file)
+                del sys.modules[name]
+
+
+def _imported(where: str, path: Path) -> ModuleType:
     name = f"zermelo_game_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -127,7 +166,8 @@ def _imported(where: str, path: Path, content: str) -> ModuleType:
     sys.modules[name] = module
     linecache.checkcache(str(path))
     try:
-        spec.loader.exec_module(module)
+        with _beside(path):
+            spec.loader.exec_module(module)
     except UserError:
         raise
     except SyntaxError as error:

@@ -107,7 +107,7 @@ def games_of(lines: Iterable[tuple[int, str]], most: int) -> Iterator[PgnGame]:
             elif depth == 0 and first not in ";$<":
                 number_of_move = None if token in _RESULTS else _NUMBER.match(token)
                 word = token[number_of_move.end() :] if number_of_move else token
-                if not word or _SILENT.fullmatch(word):
+                if not word or (word not in _RESULTS and _SILENT.fullmatch(word)):
                     continue
                 if game is None or game.result:
                     if game is not None:

@@ -28,7 +28,7 @@ from base.errors import UserError
 from base.files import StrPath
 from games.engine.game import Game
 from games.formats.broken import Broken, Report, lines_of, on_stderr, short, sound_records
-from games.record import GameRecord, make_record
+from games.record import ILLEGAL, GameRecord, make_record, replayer
 
 GO = "go"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -36,7 +36,6 @@ LONGEST_VALUE = 10_000  # characters that are kept of one value
 MOST_VALUES = 1_000  # that are kept of one property
 OWN = {"GM", "FF", "CA", "AP", "SZ", "KM", "RE", "PB", "PW", "AB", "AW", "AE", "PL", "B", "W"}  # ours to write
 ENDINGS = {"R": "resigned", "T": "time forfeit", "F": "forfeit"}
-MARKS = {ending: mark for mark, ending in ENDINGS.items()}
 
 _IDENTIFIER = re.compile(r"[A-Za-z]+")
 _VALUE = re.compile(r"[^\\\]]*(?:\\.[^\\\]]*)*\\?", re.DOTALL)
@@ -220,16 +219,17 @@ def _start_of(stones: Any, mover: str, game: Game, line: int) -> Any:
 
 def _replayed(text: SgfGame, root: Node, game: Game, start: Any, moves: list[tuple[str, int, int]]) -> GameRecord:
     """Plays the moves and settles how the game ended."""
-    state = game.initial() if start is None else start
-    actions: list[int] = []
-    for colour, action, line in moves:
-        if game.is_terminal(state):
-            break
-        if action not in game.legal_actions(state):
-            what = f"{colour} {game.name_of(action)}"
-            raise Broken(line, f"ply {len(actions)}: expected a legal move, got {what} in {game.text(state)}")
-        actions.append(action)
-        state = game.result(state, action)
+    states = game.scratch(game.initial() if start is None else start, len(moves) + 1)
+    scratch = np.zeros(game.rules.max_legal, np.int32), np.zeros(game.actions, np.int32)
+    actions = [action for _, action, _ in moves]
+    nothing = np.zeros(len(moves) + 1, np.int64), np.zeros(0, np.int32)  # no policies
+    ply, fault = game.kernel(replayer)(states, *scratch, np.array(actions, np.int32), *nothing)
+    state = states[ply]
+    if fault == ILLEGAL:
+        colour, action, line = moves[ply]
+        what = f"{colour} {game.name_of(action)}"
+        raise Broken(line, f"ply {ply}: expected a legal move, got {what} in {game.text(state)}")
+    actions = actions[:ply]
     result = (root.get("RE") or [""])[0].strip()
     outcome, ending = _outcome_of(result)
     if game.is_terminal(state):
@@ -312,7 +312,9 @@ def _result_of(record: GameRecord) -> str:
     assert record.outcome is not None
     if record.outcome[0] == record.outcome[1]:
         return "0"
-    return ("B+" if record.outcome[0] > 0 else "W+") + MARKS.get(record.ending, "")
+    words = {"resign": "R", "time forfeit": "T", "forfeit": "F"}  # the arena says who, and why
+    mark = next((mark for word, mark in words.items() if word in record.ending), "")
+    return ("B+" if record.outcome[0] > 0 else "W+") + mark
 
 
 def _escaped(text: str) -> str:

@@ -2,7 +2,7 @@
 
 It writes all that it hears to LOG and plays the moves given, one after the other. MODE is what it does when it is asked for a move:
 good, crash, illegal, silent, slow, garbage, noisy, endless, chatty, deaf, stubborn, refuse, resign, once (good, then crash). From the
-start on: mute (says nothing), broken (leaves).
+start on: mute (says nothing), broken (leaves), small (refuses the board).
 """
 
 import os
@@ -77,6 +77,8 @@ def answer_gtp(line):
         say(f"= {move}\n")
     elif MODE == "refuse" and command == "play":
         say("? illegal move\n")
+    elif MODE == "small" and command == "boardsize":
+        say("? unacceptable size\n")
     elif command == "time_settings":
         say("? unknown command\n")
     else:

@@ -1,0 +1,459 @@
+"""Matches: openings, games between players, blocks, records, repetition, resuming, the command."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from arena import players
+from arena.__main__ import main
+from arena.forfeit import Forfeit
+from arena.match import Match, arrangements, play_block
+from arena.openings import Opening, Openings, canonical, decider
+from arena.players import make_player
+from arena.playing import play_game
+from arena.results import Results
+from arena.statistics import Sprt
+from base.errors import UserError, run_command
+from base.log import frame_end, read_log
+from games import load
+from games.choice import Choice
+from games.record import GameRecord, read_records
+
+
+def games_of(tally):
+    return tally.games, tally.distinct_games, tally.points, tally.results.tolist()
+
+
+def played(folder, game):
+    """Every game by block and number, without the clock's part."""
+    records = read_records(folder / "games.log", game)
+    return {
+        (record.metadata["block"], record.metadata["game"]): (
+            record.moves.tolist(),
+            record.outcome,
+            record.players,
+            record.seed,
+            record.metadata["seats"],
+        )
+        for record in records
+    }
+
+
+# ── openings ──
+
+
+@pytest.mark.parametrize("name", ["connect_four", "othello:size=6", "chess", "backgammon", "dots_and_boxes:players=3"])
+def test_openings_are_distinct_up_to_symmetry_and_undecided(name):
+    game = load(name)
+    source, is_decided = Openings(game, seed=3), decider(game)
+    found = [opening for opening, _ in zip(source, range(40), strict=False)]
+    states = [opening.state(game) for opening in found]
+    assert len({canonical(game, state) for state in states}) == 40
+    assert not any(game.is_terminal(state) or is_decided(state) for state in states)
+    again = [opening for opening, _ in zip(Openings(game, seed=3), range(40), strict=False)]
+    other = [opening for opening, _ in zip(Openings(game, seed=4), range(40), strict=False)]
+    assert found == again != other
+
+
+def test_mirror_images_are_one_opening():
+    game = load("tic_tac_toe")
+    corners = [game.play(text) for text in ("a1 b2", "a3 b2", "c1 b2", "c3 b2")]
+    assert len({canonical(game, state) for state in corners}) == 1
+    assert canonical(game, game.play("a2 b2")) != canonical(game, corners[0])
+
+
+def test_openings_come_again_when_there_are_no_others():
+    source = Openings(load("tic_tac_toe"), "plies=1", seed=1)
+    found = [opening for opening, _ in zip(source, range(7), strict=False)]
+    assert source.distinct == 3 == len(set(found)) and found[:3] == found[3:6]
+
+
+def test_openings_grow_longer_where_there_are_no_others():
+    """The nine first moves are three but for symmetry; the fourth opening has two plies, up to half a game."""
+    source = Openings(load("tic_tac_toe"), "plies=1+", seed=1)
+    found = [opening for opening, _ in zip(source, range(60), strict=False)]
+    lengths = [len(opening.actions) for opening in found[: source.distinct]]
+    assert lengths == sorted(lengths) and lengths[:4] == [1, 1, 1, 2] and lengths[-1] == 3
+    assert Openings(load("connect_four")).text == "plies=4+"
+
+
+def test_where_all_is_decided_decided_openings_are_played(tmp_path):
+    source = Openings(load("tic_tac_toe"), "plies=5", seed=1)
+    assert not any(decider(load("tic_tac_toe"))(next(iter(source)).state(source.game)) for _ in range(3))
+    path = tmp_path / "openings.txt"
+    path.write_text("a1 a2 b1 b2\n")  # the mover has three in a row
+    source = Openings(load("tic_tac_toe"), str(path))
+    assert len(next(iter(source)).actions) == 4 and "won for one side already" in source.notes
+
+
+def test_a_file_gives_openings_by_moves_or_position(tmp_path):
+    path = tmp_path / "openings.txt"
+    game = load("tic_tac_toe")
+    path.write_text(f"# two, one twice\na1 b2\n\nposition:{game.text(game.play('b2'))}\nc3 b2\n")
+    source = Openings(game, str(path))
+    first, second, third = (opening for opening, _ in zip(source, range(3), strict=False))
+    assert first == third and source.distinct == 2 and "left out 1 of 3" in source.notes
+    assert game.text(second.state(game)) == game.text(game.play("b2"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a1 a1\n", r"openings\.txt:1: ply 1: illegal action 'a1'"),
+        ("a1\nz9\n", r"openings\.txt:2: ply 0: unknown action 'z9'"),
+        ("position:nonsense\n", r"openings\.txt:1: position of tic_tac_toe"),
+        ("\n# nothing\n", r"openings\.txt: expected openings, a line each, got none"),
+        ("a1 b1 a2 b2 a3\n", r"expected positions of tic_tac_toe where the game goes on"),
+    ],
+)
+def test_unreadable_openings_are_one_line(tmp_path, text, expected):
+    path = tmp_path / "openings.txt"
+    path.write_text(text)
+    with pytest.raises(UserError, match=expected):
+        next(iter(Openings(load("tic_tac_toe"), str(path))))
+
+
+@pytest.mark.parametrize("text", ["plies=9", "plies=4-2"])
+def test_impossible_plies_are_one_line(text):
+    with pytest.raises(UserError, match="openings: expected plies up to 8"):
+        Openings(load("tic_tac_toe"), text)
+
+
+# ── one game ──
+
+
+class Faulty:
+    """Plays the first legal move, and at its third does something else."""
+
+    def __init__(self, game, how):
+        self.game, self.how = game, how
+        self.new_game()
+
+    def new_game(self):
+        self.moves = 0
+
+    def choose(self, state):
+        self.moves += 1
+        if self.moves == 3:
+            if self.how == "forfeit":
+                raise Forfeit("the engine ended with exit code 1")
+            if self.how == "illegal":
+                return Choice(
+                    self.game.actions - 1 if self.game.actions - 1 not in self.game.legal_actions(state) else 0, 0.0
+                )
+            time.sleep(0.06)
+        return Choice(self.game.legal_actions(state)[0], 0.0)
+
+
+@pytest.fixture
+def faulty(monkeypatch):
+    def make_faulty(game, /, how: str = "forfeit", ms: int | None = None):
+        """for tests"""
+        return Faulty(game, how)
+
+    monkeypatch.setitem(players.FACTORIES, "faulty", make_faulty)
+
+
+def test_a_player_that_fails_loses_with_the_reason(faulty):
+    game = load("connect_four")
+    table = [make_player("faulty", game), make_player("random", game)]
+    record = play_game(game, table, Opening((3,)), seed=1)
+    assert record.outcome == (-1.0, 1.0) and record.ending == "player 0 forfeits: the engine ended with exit code 1"
+    assert len(record) == 1 + 2 * 2 + 1 and not record.metadata["late"][0]
+    record.positions(game)
+
+
+def test_whoever_fails_loses_though_it_is_not_their_move(faulty):
+    """An engine may die while it is told of the other's move."""
+    game = load("tic_tac_toe")
+    table = [make_player("random", game), make_player("faulty", game)]
+    table[1].thinker.advance = lambda action: table[1].thinker.choose(game.initial())
+    record = play_game(game, table, Opening((4, 0, 1)), seed=1)
+    assert record.outcome == (1.0, -1.0) and record.ending.startswith("player 1 forfeits") and len(record) == 3
+
+
+def test_an_illegal_move_loses(faulty):
+    game = load("tic_tac_toe")
+    record = play_game(game, [make_player("random", game), make_player("faulty:how=illegal", game)], Opening(), seed=5)
+    assert (
+        record.outcome == (1.0, -1.0) and "player 1 forfeits: expected a legal action of tic_tac_toe" in record.ending
+    )
+
+
+def test_only_moves_over_the_limit_are_late(faulty):
+    game = load("connect_four")
+    table = [make_player("faulty:how=slow,ms=5", game), make_player("random", game)]
+    notes = play_game(game, table, Opening(), seed=1).metadata
+    assert notes["late"] == [1, 0] and notes["timed"] == [len(notes["times"][0]), 0]
+    assert notes["times"][0][2] > 55 and all(spent < 25 for spent in notes["times"][0][:2])
+
+
+def test_a_game_depends_on_its_seeds_alone():
+    game = load("backgammon")
+    table = [make_player("random", game), make_player("uct:sims=2", game)]
+    first = play_game(game, table, Opening(), seed=1, luck=2)
+    play_game(game, table[::-1], Opening(), seed=7, luck=9)
+    again = play_game(game, table, Opening(), seed=1, luck=2)
+    assert first.moves.tolist() == again.moves.tolist()
+    assert first.moves.tolist() != play_game(game, table, Opening(), seed=2, luck=2).moves.tolist()
+    assert first.moves[0] == play_game(game, table, Opening(), seed=2, luck=2).moves[0]  # the same dice
+    assert len(first.visits) and first.searched.any()
+
+
+# ── blocks ──
+
+
+def test_a_block_seats_both_players_alike():
+    assert arrangements(2) == [(0, 1), (1, 0)]
+    assert arrangements(3) == [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    for n in (2, 3, 4):
+        assert np.all(np.sum(arrangements(n), axis=0) * 2 == len(arrangements(n)))
+
+
+def test_workers_play_the_same_match_as_one_process():
+    game = load("tic_tac_toe")
+    by_two = Match(game, "uct:sims=20", "random", seed=4).play(12, workers=2)
+    alone = Match(game, "uct:sims=20", "random", seed=4).play(12, workers=0)
+    other = Match(game, "uct:sims=20", "random", seed=5).play(12, workers=0)
+    assert games_of(by_two) == games_of(alone) != games_of(other)
+
+
+def test_random_players_do_not_repeat_themselves():
+    tally = Match(load("connect_four"), "random", "random", seed=1).play(100, workers=0)
+    assert tally.distinct_games == tally.games == 200
+
+
+def test_games_that_repeat_count_once():
+    """Deterministic players on three openings: 40 games, of which 6 say something."""
+    game = load("tic_tac_toe")
+    tally = Match(game, "alphabeta:depth=1", "minimax:depth=1", openings="plies=1").play(20, workers=0)
+    assert tally.games == 40 and tally.pairs == 3 and tally.distinct_games <= 6
+    once = Match(game, "alphabeta:depth=1", "minimax:depth=1", openings="plies=1").play(3, workers=0)
+    assert once.points == tally.points and once.score() == tally.score() and once.elo() == tally.elo()
+
+
+def test_equal_players_score_a_half_exactly():
+    tally = Match(load("connect_four"), "alphabeta:depth=2", "alphabeta:depth=2").play(10, workers=0)
+    assert tally.points == [0.5] * 10 and tally.score().value == 0.5 and tally.distinct_games == 10
+    assert tally.superiority() == 0.5 and tally.elo().value == 0
+
+
+def test_three_players_are_weighed_by_utility():
+    game = load("dots_and_boxes:rows=1,cols=2,players=3")
+    tally = Match(game, "maxn:depth=7", "random").play(20, workers=0)
+    assert tally.games == 120 and tally.elo().value is None
+    ours, theirs = tally.utility(0), tally.utility(1)
+    assert ours.low > theirs.high and tally.superiority() > 0.99 and tally.score().low > 0.5
+    found = tally.as_json()
+    assert found["elo"] is None and found["utility"] == [round(ours.value, 6), round(theirs.value, 6)]
+    assert "utility A" in tally.text()
+
+
+def test_a_known_match_has_its_numbers():
+    """A wins every game of 8 pairs: no upper bound, and a lower one above zero."""
+    tally = Match(load("connect_four"), "alphabeta:depth=4", "random").play(8, workers=0)
+    found = tally.as_json()
+    names = "games distinct_games wins draws losses score score_interval elo elo_interval los pairs over_limit"
+    assert " ".join(found) == names
+    assert (found["games"], found["wins"], found["draws"], found["losses"], found["score"]) == (16, 16, 0, 0, 1.0)
+    assert found["elo"] is None and found["elo_interval"][1] is None and found["elo_interval"][0] > 0
+    assert found["los"] > 0.97 and found["pairs"] == 8 and found["over_limit"] == 0
+    assert "+∞" in tally.text() and "moving first   +8 =0 -0" in tally.text()
+
+
+def test_a_sequential_test_stops_the_match():
+    sprt = Sprt(elo0=0, elo1=50)
+    match = Match(load("connect_four"), "alphabeta:depth=4", "random")
+    tally = match.play(1000, workers=0, sprt=sprt)
+    assert match.verdict == "H1" and tally.games < 100 and sprt.ratio(tally.counts) >= sprt.bounds[1]
+    match = Match(load("connect_four"), "random", "alphabeta:depth=4")
+    match.play(1000, workers=0, sprt=sprt)
+    assert match.verdict == "H0"
+
+
+# ── records ──
+
+
+def open_results(folder, match, resume=False):
+    return Results(folder, match.settings, match.game, match.block_size, resume)
+
+
+def test_every_game_is_recorded_twice_alike(tmp_path):
+    game = load("backgammon")
+    match = Match(game, "random", "uct:sims=2", seed=2)
+    with open_results(tmp_path, match) as results:
+        tally = match.play(3, 0, results)
+    lines = [json.loads(line) for line in (tmp_path / "games.jsonl").read_text().splitlines()]
+    records = list(read_records(tmp_path / "games.log", game))
+    assert len(lines) == len(records) == tally.games == 6
+    for line, record in zip(lines, records, strict=True):
+        assert game.utility(game.play(line["moves"])) == tuple(line["result"]) == record.outcome
+        assert line["moves"] == record.move_names(game) and line["seed"] == record.seed
+        assert line["players"] == list(record.players) and line["versions"][game.name] == game.version
+        assert sum(map(len, line["times"])) <= len(record) - line["opening"]
+        record.positions(game)
+    assert [line["seats"] for line in lines[:2]] == [["A", "B"], ["B", "A"]]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 5])
+def test_a_match_that_was_killed_goes_on_where_it_stopped(tmp_path, cut):
+    """Killed after `cut` whole games and a piece of the next: the same games in the end, and those that were there are kept."""
+    game = load("tic_tac_toe")
+    match = Match(game, "uct:sims=10", "random", seed=6)
+    with open_results(tmp_path / "whole", match) as results:
+        whole = match.play(4, 0, results)
+    with open_results(tmp_path / "cut", match) as results:
+        match.play(4, 0, results)
+    log = tmp_path / "cut" / "games.log"
+    ends = [frame_end(offset, payload) for offset, payload in read_log(log)]
+    os.truncate(log, ([12, *ends])[cut] + 7)
+    (tmp_path / "cut" / "games.jsonl").write_text('{"torn')
+    with pytest.warns(UserWarning, match="dropped 7 bytes"):
+        results = open_results(tmp_path / "cut", match, resume=True)
+    with results:
+        assert len(results.blocks) == cut // 2
+        again = match.play(4, 0, results)
+    assert games_of(again) == games_of(whole)
+    assert played(tmp_path / "cut", game) == played(tmp_path / "whole", game)
+    assert len((tmp_path / "cut" / "games.jsonl").read_text().splitlines()) == 8
+
+
+def test_a_match_can_be_made_longer(tmp_path):
+    game = load("tic_tac_toe")
+    match = Match(game, "random", "random", seed=6)
+    with open_results(tmp_path, match) as results:
+        match.play(2, 0, results)
+    with open_results(tmp_path, match, resume=True) as results:
+        longer = match.play(5, 0, results)
+    assert games_of(longer) == games_of(Match(game, "random", "random", seed=6).play(5, 0))
+
+
+def test_another_match_is_not_gone_on_with(tmp_path):
+    match = Match(load("tic_tac_toe"), "random", "random", seed=6)
+    open_results(tmp_path, match).close()
+    with pytest.raises(UserError, match="holds a match already; expected --resume"):
+        open_results(tmp_path, match)
+    other = Match(load("tic_tac_toe"), "random", "random", seed=7)
+    with pytest.raises(UserError, match=r"match\.json: expected seed 7, as asked for; the match there has 6"):
+        open_results(tmp_path, other, resume=True)
+    for text, expected in (
+        ("uct:sims=9", "A uct:sims=9,"),
+        ("random:seed=3", "A random:seed=3, as asked for; .* has random:seed=0"),
+    ):
+        with pytest.raises(UserError, match=rf"match\.json: expected {expected}"):
+            open_results(tmp_path, Match(load("tic_tac_toe"), text, "random", seed=6), resume=True)
+
+
+def test_a_changed_file_of_openings_is_another_match(tmp_path):
+    path = tmp_path / "openings.txt"
+    path.write_text("a1\n")
+    open_results(tmp_path / "match", Match(load("tic_tac_toe"), "random", "random", openings=str(path))).close()
+    path.write_text("b1\n")
+    with pytest.raises(UserError, match="expected openings_hash"):
+        open_results(
+            tmp_path / "match", Match(load("tic_tac_toe"), "random", "random", openings=str(path)), resume=True
+        )
+
+
+# ── the command ──
+
+
+def arena(*words):
+    return subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True)
+
+
+def test_the_command_plays_and_reports(tmp_path):
+    done = arena("match", "tic_tac_toe", "solver", "random", "--games", "7", "--json", "--records", str(tmp_path / "m"))
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert done.returncode == 0 and found["games"] == 8 and found["losses"] == 0
+    assert "games: 7 is rounded up to 8" in done.stderr
+    words = [
+        "match",
+        "tic_tac_toe",
+        "solver",
+        "random",
+        "--games",
+        "12",
+        "--records",
+        str(tmp_path / "m"),
+        "--resume",
+        "--workers",
+        "0",
+    ]
+    done = arena(*words, "--sprt", "elo0=0,elo1=400")
+    assert done.returncode == 0 and "SPRT" in done.stdout and "log-likelihood ratio" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["random", "random", "--games", "0"], "games: expected 1 or more, got 0"),
+        (["random", "random", "--workers", "-1"], "workers: expected 0 or more, got -1"),
+        (["random", "randum"], "unknown player 'randum'"),
+        (["random", "random", "--openings", "nowhere.txt"], "No such file or directory: nowhere.txt"),
+        (["random", "random", "--resume"], "--resume: expected --records DIR"),
+        (["random", "random", "--sprt", "elo2=3"], "sprt: unknown option 'elo2'"),
+        (["random", "random", "--sprt", "elo0=9,elo1=3"], "sprt: expected elo0 below elo1, got 9 and 3"),
+    ],
+)
+def test_a_wrong_command_is_one_line(words, expected, capsys):
+    with pytest.raises(SystemExit) as left:
+        run_command(main, ["match", "tic_tac_toe", *words])
+    out, errors = capsys.readouterr()
+    assert left.value.code == 2 and expected in errors and errors.count("\n") == 1 and not out
+
+
+def test_a_test_of_three_players_is_refused():
+    with pytest.raises(UserError, match="--sprt: expected a game of two players"):
+        main(["match", "dots_and_boxes:players=3", "random", "random", "--sprt", "elo1=50"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_keeps_what_was_played(tmp_path):
+    words = [
+        "match",
+        "connect_four",
+        "random",
+        "uct:sims=50",
+        "--games",
+        "100000",
+        "--json",
+        "--records",
+        str(tmp_path / "m"),
+    ]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "arena", *words, "--workers", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    log, deadline = tmp_path / "m" / "games.log", time.monotonic() + 60
+    while not (log.exists() and log.stat().st_size > 5000):
+        assert running.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(running.pid, signal.SIGINT)
+    out, errors = running.communicate(timeout=30)
+    found = json.loads(out.splitlines()[-1])
+    assert running.returncode == 130 and "Traceback" not in errors and "interrupted after" in errors
+    kept = len(
+        list(read_records(log, load("connect_four")))
+    )  # the interrupt may have come in the middle of writing a pair
+    assert 0 < found["games"] <= kept <= found["games"] + 2
+
+
+def test_a_block_is_what_its_records_say():
+    """What a worker sends is the record as it is stored."""
+    game = load("tic_tac_toe")
+    match = Match(game, "random", "uct:sims=5", seed=9)
+    job = next(match._jobs(1, set()))
+    records = [GameRecord.from_bytes(frame, game) for frame in play_block(job)]
+    assert [record.metadata["seats"] for record in records] == [[0, 1], [1, 0]]
+    assert [record.players for record in records] == [match.players, match.players[::-1]]
+    assert all(tuple(record.moves[: len(job.opening.actions)]) == job.opening.actions for record in records)
