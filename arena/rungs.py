@@ -4,6 +4,9 @@
     rungs = ["random", "uct:sims=100", …]   # players, as everywhere
     openings = "plies=8"                    # as in a match; left out: what suits the game
 
+Rungs have to be near enough to take points off each other. Without UCT at 10 simulations nobody stood near the random player of connect
+four: it lost 124 of 124 games, and how far away the rest of the ladder was hung on the prior alone.
+
 A file is for all sizes of its game: `othello:size=6` has a scale of its own, with the rungs of othello.
 """
 
