@@ -134,6 +134,7 @@ class Ladder:
             self.is_interrupted = True
         finally:
             playing.close()
+        self.counts = self.store.counts()  # with what other processes have played
 
     def job(self, pair: Pair) -> Job:
         """The next block of a pair."""

@@ -6,6 +6,8 @@ import re
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 import tomllib
 from collections import Counter
 from html.parser import HTMLParser
@@ -405,15 +407,22 @@ def test_names_are_brief_but_mean_the_same():
     assert brief("oracle:of=Delphi") == "oracle:of=Delphi"
 
 
-def test_who_cannot_be_compared_is_said(store):
+def test_who_cannot_be_compared_is_said(store, tmp_path):
     ladder = Ladder(NIM, ["random", "random:seed=1"], store)
     ladder.play(Goal(games=4), workers=0)
     found = Standings(NIM, ladder.ratings([RANDOM, OTHER, "solver:mb=256,distance=off"]), ladder.counts)
     assert found.rows[-1].elo is None and found.as_json()["players"][-1]["elo"] is None
     assert "no result connects these with random, so nothing can be said of them: solver" in found.text()
+    markdown, _, _ = found.write(tmp_path / "report")
+    assert "| 3 | `solver` | ? | ? | 0 |  |" in markdown.read_text()
 
 
 # ── the commands ──
+
+
+def test_nothing_is_loaded_to_draw_pictures_before_one_is_drawn():
+    code = "import sys, arena.__main__; sys.exit('matplotlib' in sys.modules or 'torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent.parent, check=False).returncode == 0
 
 
 @pytest.fixture
