@@ -19,7 +19,8 @@ from tqdm import tqdm
 
 from arena.ladder import PAIRINGS, Goal, Ladder
 from arena.matching import tell
-from arena.rungs import Rungs, standard_rungs
+from arena.players import make_player
+from arena.rungs import Rungs, standard_openings, standard_rungs
 from arena.standings import Row, Standings, brief
 from arena.store import Store, default_file
 from base.errors import INTERRUPTED, UserError
@@ -73,7 +74,10 @@ def add_rate(parser: argparse.ArgumentParser) -> None:
 def run_ladder(options: argparse.Namespace) -> int:
     _check(options)
     game = load(options.game)
-    rungs = Rungs(tuple(options.players), options.anchor or "") if options.players else standard_rungs(game)
+    if options.players:
+        rungs = Rungs(tuple(options.players), options.anchor or "", standard_openings(game))
+    else:
+        rungs = standard_rungs(game)
     games = GAMES if options.games is None and options.until_interval is None else options.games
     goal = Goal(games, options.until_interval)
     with _store(options, game) as store:
@@ -100,6 +104,11 @@ def run_rate(options: argparse.Namespace) -> int:
     steps = checkpoints_of(options.player)
     named = {step: f"net:{written(str(path))},sims={options.sims}" for step, path in steps.items()}
     goal, foundation = Goal(options.games), Goal(options.rung_games)
+    first = next(iter(named.values()), options.player)
+    if (
+        make_player(first, game).text == make_player(rungs.anchor, game).text
+    ):  # or what is wrong with it, before hours of games
+        raise UserError(f"rate: expected another player than {rungs.anchor}, whose Elo is 0 by definition")
     with _store(options, game) as store:
         ladder = Ladder(game, rungs.players, store, rungs.anchor, openings=rungs.openings, seed=options.seed)
         is_interrupted = _lay(ladder, foundation, options.workers)
@@ -138,8 +147,6 @@ def _rated(
     """A player's place among the rungs, and whether it was interrupted."""
     ladder = Ladder(game, [*rungs.players, player], store, rungs.anchor, openings=rungs.openings, seed=options.seed)
     text = ladder.texts[player]  # a net's hash
-    if text == ladder.anchor:
-        raise UserError(f"rate: expected another player than {rungs.anchor}, whose Elo is 0 by definition")
     goal = Goal(goal.games, goal.interval, of=text)
     with _playing(ladder, goal, brief(text)) as watch:
         ladder.play(goal, options.workers, watch)

@@ -9,9 +9,9 @@ against b, its expected points are 1 / (1 + 10^(-(elo_a - elo_b + γ) / 400)), a
 difference is the logistic Elo that a match between the two would show, however much is drawn, and the likelihood, of fractional
 results, is concave.
 
-Models with a draw of its own (Davidson 1970, Rao and Kupper 1967) were tried. With one parameter for the draws of all pairs, they
-measure decided games: in tic-tac-toe, where perfect players always draw, the solver stood 1,870 Elo above the random player, against
-whom it makes 93 % of the points, which is 450. How often players draw is left to the bootstrap, which needs no model of it.
+Davidson's model (1970), in which draws have a parameter of their own, was tried first. One parameter for all pairs measures decided
+games: in tic-tac-toe, where perfect players always draw, the solver stood 1,870 Elo above the random player, against whom it makes
+93 % of the points, which is 450. Rao and Kupper's (1967) has one of the same kind. How often players draw is left to the bootstrap.
 
 **The prior.** Every player has PRIOR virtual draws, shared out over those it met as its true games are. So a clean sweep is worth
 something finite; more games wash it out.

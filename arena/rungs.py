@@ -32,16 +32,26 @@ class Rungs:
     openings: str = ""
 
 
+def standard_openings(game: Game) -> str:
+    """Of a game's file, where there is one: whoever plays is to be comparable with the rungs."""
+    path = _file_of(game)
+    return read_rungs(path).openings if path.exists() else ""
+
+
+def _file_of(game: Game) -> Path:
+    return FOLDER / f"{game.name.partition(':')[0]}.toml"
+
+
 def standard_rungs(game: Game) -> Rungs:
     """Those of a game that has a file."""
     known = sorted(path.stem for path in FOLDER.glob("*.toml"))
-    name = game.name.partition(":")[0]
+    name = _file_of(game).stem
     if name not in known:
         raise UserError(
             f"{game.name}: expected a game with standard rungs ({', '.join(known)}){nearest(name, known)}; "
             "a ladder of others is given its players: python -m arena ladder GAME PLAYER PLAYER…"
         )
-    return read_rungs(FOLDER / f"{name}.toml")
+    return read_rungs(_file_of(game))
 
 
 def read_rungs(path: Path) -> Rungs:
