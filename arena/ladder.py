@@ -29,11 +29,10 @@ import numpy as np
 
 from arena.match import Job, play_block
 from arena.openings import Opening, Openings
-from arena.players import make_player, options_of
+from arena.players import make_player
 from arena.rating import Played, Ratings, gains, rate
 from arena.store import Counts, Store, result_of
 from base.errors import UserError, short
-from base.options import split
 from base.pool import run_jobs
 from base.seeds import derive
 from games import Game
@@ -78,10 +77,10 @@ class Ladder:
         if game.players != 2:
             raise UserError(f"ladder: expected a game of two players, got {game.name} ({game.players} players)")
         self.game, self.store, self.pairing, self.seed = game, store, pairing, seed
-        resolved = {text: make_player(text, game).text for text in players}  # compiles, before workers start
-        self.texts = {text: name_of(found, game) for text, found in resolved.items()}
+        made = {text: make_player(text, game) for text in players}  # compiles, before workers start
+        self.texts = {text: player.name for text, player in made.items()}
         """The name under which a player's results are stored, by what was given."""
-        self._specs = {self.texts[text]: found for text, found in resolved.items()}
+        self._specs = {player.name: player.text for player in made.values()}
         self.players = sorted(self._specs)
         if len(self.players) < 2:
             raise UserError(f"ladder: expected two different players or more, got {', '.join(players) or 'none'}")
@@ -183,26 +182,12 @@ class Ladder:
     def _anchor_of(self, text: str | None) -> str:
         """`random`, where it plays; else whoever was named first."""
         if text is None:
-            zero = make_player("random", self.game).text
+            zero = make_player("random", self.game).name
             return zero if zero in self.players else next(iter(self.texts.values()))
-        found = self.texts.get(text) or name_of(make_player(text, self.game).text, self.game)
+        found = self.texts.get(text) or make_player(text, self.game).name
         if found not in self.players:
             raise UserError(f"anchor: expected one of the players, got {short(text)}")
         return found
-
-
-def name_of(text: str, game: Game) -> str:
-    """Whose results these are: the resolved text, a network by the hash of its weights instead of by where it lies. A run that is
-    begun anew, under the name of another, has players of its own."""
-    kind, given = split(text)
-    if kind != "net":
-        return text
-    from checkpoints import read_card, resolve  # torch takes seconds to load
-
-    options = options_of(kind)
-    resolved = options.resolve(given)
-    resolved["checkpoint"] = read_card(resolve(resolved["checkpoint"], game)).short
-    return kind + options.text(resolved)
 
 
 class _Schedule:

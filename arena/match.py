@@ -50,7 +50,9 @@ class Match:
         if game.players < 2:
             raise UserError(f"match: expected a game of two players or more, got {game.name}")
         self.game, self.seed = game, seed
-        self.players = (make_player(a, game).text, make_player(b, game).text)  # compiles, before workers start
+        made = make_player(a, game), make_player(b, game)  # compiles, before workers start
+        self.players = (made[0].text, made[1].text)
+        self.names = (made[0].name, made[1].name)
         self.openings = Openings(game, openings, seed)
         next(iter(self.openings))  # or there is nothing to play
         self.is_interrupted = False
@@ -65,8 +67,8 @@ class Match:
         return {
             "game": self.game.name,
             "version": self.game.version,
-            "A": self.players[0],
-            "B": self.players[1],
+            "A": self.names[0],
+            "B": self.names[1],
             "seed": self.seed,
             "openings": self.openings.text,
         } | digest

@@ -4,15 +4,17 @@
     alphabeta:ms=100,eval=PATH · uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver
     uci:"stockfish",ms=100 · gtp:"gnugo --mode gtp"
 
-`python -m arena players` lists them with their options. A player's `text` is the resolved one, with every option that has a value: what
-results are stored under. `human` plays at the terminal only (arena/terminal.py). Any player takes `book=PATH`, an opening book that is
-asked first.
+`python -m arena players` lists them with their options. A player's `text` is the resolved one, with every option that has a value; its
+`name` is the text with files by what they hold: what results are stored under. `human` plays at the terminal only
+(arena/terminal.py). Any player takes `book=PATH`, an opening book that is asked first.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 from arena.engines import GRACE, Grace
@@ -67,11 +69,20 @@ class Player:
     """One seat at the board: told of every move that is played, asked for its own."""
 
     def __init__(
-        self, text: str, game: Game, thinker: Thinker, book: Book | None = None, seed: int = 0, ms: float | None = None
+        self,
+        text: str,
+        game: Game,
+        thinker: Thinker,
+        book: Book | None = None,
+        seed: int = 0,
+        ms: float | None = None,
+        name: str = "",
     ) -> None:
         self.text, self.game, self.thinker, self.book, self.seed = text, game, thinker, book, seed
         self.ms = ms
         """Milliseconds that a move may take; None without a limit by the clock."""
+        self.name = name or text
+        """Whose results these are: the text with what files hold in place of where they lie."""
         self._rng = generator(seed, "book")
 
     def new_game(self, seed: int | None = None) -> None:
@@ -265,8 +276,22 @@ def make_player(text: str, game: Game) -> Player:
     thinker: Thinker = options.call(FACTORIES[kind], resolved, game)
     getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None
-    text = kind + options.text(resolved | {"book": path})
-    return Player(text, game, thinker, book, resolved.get("seed", 0), resolved.get("ms"))
+    resolved["book"] = path
+    name = kind + options.text(by_content(resolved))
+    return Player(kind + options.text(resolved), game, thinker, book, resolved.get("seed", 0), resolved.get("ms"), name)
+
+
+def by_content(resolved: dict[str, Any]) -> dict[str, Any]:
+    """Options with files by what they hold: a network is the hash of its weights, wherever it lies; other files are PATH#HASH."""
+    found = dict(resolved)
+    if "checkpoint" in found:
+        from checkpoints import read_card
+
+        found["checkpoint"] = read_card(Path(found["checkpoint"])).short
+    for key in ("eval", "book"):
+        if found.get(key) is not None:
+            found[key] += "#" + hashlib.sha256(Path(found[key]).read_bytes()).hexdigest()[:12]
+    return found
 
 
 def eval_of(game: Game, path: str | None) -> Eval | None:
