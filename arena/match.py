@@ -30,6 +30,8 @@ from base.seeds import derive
 from games import Game, load
 from games.record import GameRecord
 
+KEPT = 8  # players of a worker: their tables take memory
+
 
 class Job(NamedTuple):
     """One block, for a worker process."""
@@ -48,7 +50,9 @@ class Match:
         if game.players < 2:
             raise UserError(f"match: expected a game of two players or more, got {game.name}")
         self.game, self.seed = game, seed
-        self.players = (make_player(a, game).text, make_player(b, game).text)  # compiles, before workers start
+        made = make_player(a, game), make_player(b, game)  # compiles, before workers start
+        self.players = (made[0].text, made[1].text)
+        self.names = (made[0].name, made[1].name)
         self.openings = Openings(game, openings, seed)
         next(iter(self.openings))  # or there is nothing to play
         self.is_interrupted = False
@@ -63,8 +67,8 @@ class Match:
         return {
             "game": self.game.name,
             "version": self.game.version,
-            "A": self.players[0],
-            "B": self.players[1],
+            "A": self.names[0],
+            "B": self.names[1],
             "seed": self.seed,
             "openings": self.openings.text,
         } | digest
@@ -149,11 +153,12 @@ def arrangements(players: int) -> list[tuple[int, ...]]:
 
 
 def play_block(job: Job) -> list[bytes]:
-    """The records of a block's games. For worker processes: each makes its players once."""
-    game, seated = _table(job.game, job.players)
+    """The records of a block's games. For worker processes: each keeps the game and the players that it last used."""
+    game = _game(job.game)
     frames = []
     for number, sides in enumerate(arrangements(game.players)):
-        players = [seated(side, sides[:seat].count(side)) for seat, side in enumerate(sides)]
+        texts = [job.players[side] for side in sides]
+        players = [_player(job.game, text, texts[:seat].count(text)) for seat, text in enumerate(texts)]
         record = play_game(
             game,
             players,
@@ -167,12 +172,11 @@ def play_block(job: Job) -> list[bytes]:
 
 
 @functools.lru_cache(maxsize=1)
-def _table(game_text: str, players: tuple[str, str]) -> tuple[Game, Callable[[int, int], Player]]:
-    """The game, and the players: seated(side, i) is the i-th one of that side, made when it is first asked for."""
-    game = load(game_text)
+def _game(text: str) -> Game:
+    return load(text)
 
-    @functools.cache
-    def seated(side: int, copy: int) -> Player:
-        return make_player(players[side], game)
 
-    return game, seated
+@functools.lru_cache(maxsize=KEPT)
+def _player(game: str, text: str, copy: int) -> Player:
+    """Of one text there are as many as sit at the board at once. Kept: a ladder comes back to the same few."""
+    return make_player(text, _game(game))

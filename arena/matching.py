@@ -31,9 +31,8 @@ def add_match(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of openings, dice and players")
     parser.add_argument(
         "--openings",
-        default="",
-        metavar="FILE|plies=K|plies=K-L",
-        help="lines of moves, or random plies (fitting the game)",
+        metavar="FILE|plies=K",
+        help="lines of moves; or random plies: plies=4, plies=2-6, plies=4+ (more when there are no others); default: as fits",
     )
     parser.add_argument(
         "--sprt", metavar="elo0=0,elo1=50,alpha=0.05,beta=0.05", help="stop as soon as this test is decided"
@@ -54,7 +53,7 @@ def run_match(options: argparse.Namespace) -> int:
     sprt = sprt_of(options.sprt)
     if sprt is not None and game.players != 2:
         raise UserError(f"--sprt: expected a game of two players, got {game.name} ({game.players} players)")
-    match = Match(game, options.a, options.b, options.seed, options.openings)
+    match = Match(game, options.a, options.b, options.seed, options.openings or "")
     size = match.block_size
     blocks = -(-options.games // size)
     if blocks * size != options.games:

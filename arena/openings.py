@@ -2,9 +2,10 @@
 
     plies=4           four random plies
     plies=2-6         two to six
+    plies=4+          four; when there are no others, five, and so on up to half a random game
     FILE              a line of moves each, or `position:` and the game's own notation; empty lines and lines with # are passed over
     FILE.pgn, .sgf    games of chess, of go: each is an opening of all its moves
-    (nothing)         as many plies as give a thousand openings, but no more than a third of a game
+    (nothing)         plies=K+ for the K that gives a thousand openings, but no more than a third of a random game
 
 Two openings are the same if they lead to one position or, where the game declares symmetries, to mirror images of one. An opening is
 left out if a glance shows it to be won: two players, zero sum, no dice, and alpha-beta proves it within GLANCE positions (where a game
@@ -58,25 +59,26 @@ class Openings:
     """The openings of a match, without end: iterate. `text` says what they are, `notes` what was left out of a file."""
 
     def __init__(self, game: Game, source: str = "", seed: int = 0) -> None:
-        self.game, self.seed, self.notes, self.is_random = game, seed, "", True
+        self.game, self.seed, self.notes = game, seed, ""
         self._found: list[Opening] = []
         self._decided: list[Opening] = []
         self._seen: set[bytes] = set()
         self._is_decided = decider(game)
         self._is_exhausted = False
-        plies = re.fullmatch(r"plies=(\d+)(?:-(\d+))?", source)
-        if source and plies is None:
-            self.text, self.is_random = str(source), False
+        source = source or f"plies={default_plies(game)}+"
+        plies = re.fullmatch(r"plies=(\d+)(?:-(\d+)|(\+))?", source)
+        self.text, self.is_random = source, plies is not None
+        if plies is None:
             self._read(Path(source))
         else:
-            few = int(plies[1]) if plies else default_plies(game)
-            many = int(plies[2] or few) if plies else few
+            few, many = int(plies[1]), int(plies[2] or plies[1])
             if not few <= many < game.rules.max_plies:
                 raise UserError(
                     f"openings: expected plies up to {game.rules.max_plies - 1}, the fewer first, got {source}"
                 )
-            self.text = f"plies={few}-{many}" if few < many else f"plies={few}"
-            self._draw = self._drawn(few, many)
+            self._plies = few, many
+            self._most = max(few, int(length_of(game) / 2)) if plies[3] else many
+            self._rng = generator(seed, "openings")
 
     def __iter__(self) -> Iterator[Opening]:
         for number in itertools.count():  # from the first again, whoever iterates anew
@@ -94,13 +96,18 @@ class Openings:
     def _find(self) -> bool:
         """One more, where there is one."""
         known = -1
-        while len(self._seen) > known:
+        while True:
+            few, many = self._plies
+            if len(self._seen) == known:
+                if many == self._most:
+                    return False
+                self._plies = few, many = few + 1, many + 1
             known = len(self._seen)
             for _ in range(TRIES):
-                opening = next(self._draw)
+                actions = walk(self.game, self._rng, few + below(self._rng, many - few + 1))
+                opening = Opening(tuple(actions))
                 if self._add(opening, opening.state(self.game)):
                     return True
-        return False
 
     def _take_decided(self) -> list[Opening]:
         if not self._decided:
@@ -122,12 +129,6 @@ class Openings:
             return False
         self._found.append(opening)
         return True
-
-    def _drawn(self, few: int, many: int) -> Iterator[Opening]:
-        rng = generator(self.seed, "openings")
-        while True:
-            length = few + below(rng, many - few + 1)
-            yield Opening(tuple(walk(self.game, rng, length)))
 
     def _read(self, path: Path) -> None:
         count = 0
@@ -185,13 +186,18 @@ def rolled(game: Game, state: Any, rng: Rng) -> int:
     return legal[-1]
 
 
+def length_of(game: Game) -> float:
+    """Plies of a random game."""
+    return game.random_games(WALKS, 0)[1]
+
+
 def default_plies(game: Game) -> int:
     """The fewest random plies that give PLENTY of openings, but at most a third of a random game.
 
-    The number of openings is Knuth's (1975) estimate: the mean product of the numbers of choices along random walks.
+    Their number is Knuth's (1975) estimate: the mean product of the numbers of choices along random walks.
     """
     rng = generator(0, "plies of an opening")
-    _, length = game.random_games(WALKS, 0)
+    length = length_of(game)
     states, products = [game.initial() for _ in range(WALKS)], [1.0] * WALKS
     for plies in range(1, max(2, int(length / 3))):
         for i, state in enumerate(states):

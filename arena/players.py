@@ -4,16 +4,18 @@
     alphabeta:ms=100,eval=PATH · uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver
     uci:"stockfish",ms=100 · gtp:"gnugo --mode gtp"
 
-`python -m arena players` lists them with their options. A player's `text` is the resolved one, with every option that has a value: what
-results are stored under. `human` plays at the terminal only (arena/terminal.py). Any player takes `book=PATH`, an opening book that is
-asked first.
+`python -m arena players` lists them with their options. A player's `text` is the resolved one, with every option that has a value; its
+`name` is the text with files by what they hold: what results are stored under. `human` plays at the terminal only
+(arena/terminal.py). Any player takes `book=PATH`, an opening book that is asked first.
 """
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, Protocol
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol
 
 from arena.engines import GRACE, Grace
 from arena.gtp import Gtp
@@ -30,6 +32,8 @@ from classical.minimax import Minimax
 from classical.solver import Solver
 from games import CHANCE, Game
 from games.choice import Candidate, Choice
+from mcts.learned import LearnedSettings
+from mcts.player import LearnedPlayer
 from mcts.search import Settings
 from mcts.uct import UCT
 
@@ -65,11 +69,20 @@ class Player:
     """One seat at the board: told of every move that is played, asked for its own."""
 
     def __init__(
-        self, text: str, game: Game, thinker: Thinker, book: Book | None = None, seed: int = 0, ms: float | None = None
+        self,
+        text: str,
+        game: Game,
+        thinker: Thinker,
+        book: Book | None = None,
+        seed: int = 0,
+        ms: float | None = None,
+        name: str = "",
     ) -> None:
         self.text, self.game, self.thinker, self.book, self.seed = text, game, thinker, book, seed
         self.ms = ms
         """Milliseconds that a move may take; None without a limit by the clock."""
+        self.name = name or text
+        """Whose results these are: the text with what files hold in place of where they lie."""
         self._rng = generator(seed, "book")
 
     def new_game(self, seed: int | None = None) -> None:
@@ -184,6 +197,40 @@ def make_gtp(game: Game, command: str, /, ms: Count | None = None, grace: Grace 
     return Gtp(game, command, ms, grace)
 
 
+def make_net(
+    game: Game,
+    checkpoint: str,
+    /,
+    sims: Annotated[int, range(2**31 - 1)] | None = None,
+    ms: Count | None = None,
+    method: Literal["puct", "gumbel"] = "puct",
+    leaves: Annotated[int, range(1, 1025)] = 1,
+    symmetry: bool = False,
+    precision: Literal["auto", "fp32", "bf16"] = "auto",
+    device: str = "cpu",
+    threads: Annotated[int, range(1, 1025)] = 1,
+    reuse: bool = True,
+    memory_mb: Annotated[int, range(1, 2**20)] = 256,
+    seed: int = 0,
+) -> Thinker:
+    """learned search: net:RUN or net:FOLDER, as `python -m checkpoints` has them; sims=0 plays the raw policy"""
+    from checkpoints import load  # torch takes seconds to load, which other players need not wait for
+    from nets import Inference
+
+    return LearnedPlayer(
+        game,
+        Inference(load(checkpoint, game)[0], leaves, device, precision, threads),
+        LearnedSettings.gumbel() if method == "gumbel" else LearnedSettings(),
+        simulations=sims,
+        ms=ms,
+        leaves=leaves,
+        reuse=reuse,
+        symmetry=symmetry,
+        memory_mb=memory_mb,
+        seed=seed,
+    )
+
+
 FACTORIES: dict[str, Callable[..., Thinker]] = {
     "random": make_random,
     "human": make_human,
@@ -195,6 +242,7 @@ FACTORIES: dict[str, Callable[..., Thinker]] = {
     "solver": make_solver,
     "uci": make_uci,
     "gtp": make_gtp,
+    "net": make_net,
 }
 
 
@@ -219,11 +267,31 @@ def make_player(text: str, game: Game) -> Player:
     options = options_of(kind)
     resolved = options.resolve(given)
     path = resolved.pop("book")
+    if kind == "net":
+        from checkpoints import resolve
+
+        resolved["checkpoint"] = str(
+            resolve(resolved["checkpoint"], game)
+        )  # a run goes on, this player stays who it is
     thinker: Thinker = options.call(FACTORIES[kind], resolved, game)
     getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None
-    text = kind + options.text(resolved | {"book": path})
-    return Player(text, game, thinker, book, resolved.get("seed", 0), resolved.get("ms"))
+    resolved["book"] = path
+    name = kind + options.text(by_content(resolved))
+    return Player(kind + options.text(resolved), game, thinker, book, resolved.get("seed", 0), resolved.get("ms"), name)
+
+
+def by_content(resolved: dict[str, Any]) -> dict[str, Any]:
+    """Options with files by what they hold: a network is the hash of its weights, wherever it lies; other files are PATH#HASH."""
+    found = dict(resolved)
+    if "checkpoint" in found:
+        from checkpoints import read_card
+
+        found["checkpoint"] = read_card(Path(found["checkpoint"])).short
+    for key in ("eval", "book"):
+        if found.get(key) is not None:
+            found[key] += "#" + hashlib.sha256(Path(found[key]).read_bytes()).hexdigest()[:12]
+    return found
 
 
 def eval_of(game: Game, path: str | None) -> Eval | None:

@@ -84,7 +84,7 @@ def play_game(
         outcome=outcome,
         ending=ending,
         seed=seed,
-        players=[player.text for player in players],
+        players=[player.name for player in players],
         start=None if opening.position is None else start,
         metadata={**(metadata or {}), **notes},
     )

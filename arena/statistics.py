@@ -113,7 +113,7 @@ def _square_of_normal(square_of_t: float, freedom: float) -> float:
 
 def elo_of(score: float) -> float | None:
     """None where it is without bound: a score of 0 or 1."""
-    return -400 * math.log10(1 / score - 1) if 0 < score < 1 else None
+    return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
 
 
 def score_of(elo: float) -> float:

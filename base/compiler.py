@@ -28,13 +28,12 @@ import inspect
 import itertools
 import os
 import pickle
-import re
 import secrets
 import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -42,18 +41,18 @@ from weakref import WeakKeyDictionary
 import numba
 import numpy as np
 from numba.core import config
-from numba.core.bytecode import ByteCodeInst, FunctionIdentity
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.codegen import RuntimeLinker
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError, NumbaTypeSafetyWarning, UnsupportedBytecodeError
-from numba.core.ir import Loc
+from numba.core.errors import NumbaError, NumbaTypeSafetyWarning
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 
 from base import bits
-from base.errors import UserError, nearest
+from base.errors import UserError
+from base.explaining import begin, explained, note
 from base.files import cache_folder, remove_leftovers, write_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -116,13 +115,13 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
         if self._counting is None:
             with _translating:
                 self._counting = _Counting(self)
-        _failures.clear()
+        begin()
         try:
             entry = self._counting._compile_for_args(*arguments, **keywords)
         except (UserError, Warning):
             raise
         except Exception as error:  # numba lets some errors of its own pass bare; all are about the source
-            raise UserError(_explained(error, self.source)) from error
+            raise UserError(explained(error, self.source)) from error
         for kinds, result in self._counting.overloads.items():
             if kinds not in self.overloads:
                 self.add_overload(result)
@@ -162,8 +161,8 @@ class _Inner(CPUDispatcher):  # type: ignore[misc]
             return super().get_call_template(*_without_constants(args, kws))
         try:
             return super().get_call_template(args, kws)
-        except Exception as error:  # what becomes of it on the way out no longer says where it happened
-            _failures.extend((_cause(error), place) for place in _places(error))
+        except Exception as error:
+            note(error)
             raise
 
     def fold_argument_types(self, args: Any, kws: Any) -> Any:  # of a call of itself
@@ -590,105 +589,3 @@ def _start_anew_in_child() -> None:
 _start_symbols_at_random()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew_in_child)
-
-
-# ── errors ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-_PLACE = re.compile(r'File "(?P<file>[^"<]+)", line (?P<line>\d+)|Raised from (?P<raiser>.+) \((?P<at>\d+)\)')
-_NOISE = re.compile(
-    r"Failed in|During:|File |\^|There (is|are) |Overload |Enable |Rejected |All templates|raised from|>>>|Unsupported functionality"
-)
-_NUMBA, _HERE = Path(numba.__file__).parent, Path(__file__).parent
-_PLAIN_WORDS = [
-    (r"Literal\[str\]\((.*?)\)", r"'\1'"),
-    (r"Literal\[\w+\]\((.*?)\)", r"\1"),
-    (r"unicode_type", "text"),
-    (
-        r"Cannot bind .* to signature '(.*)' due to \"TypeError: (.*)\"\.?",
-        r"the function called has the arguments \1: \2",
-    ),
-    (
-        r"Cannot infer the type of variable '(.*?)(?:\.\d+)?'.*",
-        r"what '\1' holds can't be told: nothing is ever put into it",
-    ),
-    (r"Cannot unify (.*) and (.*) for '(.*?)(?:\.\d+)?',.*", r"'\3' is of two types: \1 and \2"),
-    (r"Can't unify return type from the following types: (.*)", r"it returns values of several types: \1"),
-    (r"Use of unsupported opcode \((\w+)\) found.*", r"such a statement has no compiled form (\1)"),
-    (r"(.*?)\.?\s*Raised from .*", r"\1"),
-    (r".*exception_match\(.*", "exceptions can be told apart only by `except Exception`"),
-    (r"The use of yield in a closure is unsupported\.", "a generator expression has no compiled form; a loop has"),
-    (r"^NameError: ", ""),
-    (r"Invalid use of (.*) with parameters .*", r"\1 is called, but it is no function"),
-]
-
-
-_failures: list[tuple[str, tuple[Path, int]]] = []  # of the compilation under way: cause and place, innermost first
-
-
-def _explained(error: Exception, function: types.FunctionType) -> str:
-    """Two lines out of numba's forty: file and line, and the cause."""
-    cause = _cause(error)
-    known = [place for what, place in _failures if what == cause] or _places(error)
-    stands = Path(function.__code__.co_filename), function.__code__.co_firstlineno
-    # What this folder's own helpers were handed, their caller is to blame for.
-    file, line = min(known, key=lambda place: place[0].is_relative_to(_HERE), default=stands)
-    return f"{_shortest(file)}, line {line}: can't be compiled\n{cause}"
-
-
-def _cause(error: Exception) -> str:
-    text = _text(error)
-    causes = [line.strip() for line in text.splitlines() if line.strip() and not _NOISE.match(line.strip())]
-    cause = causes[0] if causes else type(error).__name__
-    if "No implementation of function" in cause:  # the call it failed on stands three lines below
-        called = next((line for line in text.splitlines() if line.strip().startswith(">>>")), "")
-        cause = f"no such operation for these types: {called.replace('>>>', '').strip()}"
-    elif isinstance(error, KeyError):
-        cause = _missing_field(error)
-    elif not isinstance(error, NumbaError | NameError | AttributeError | UnsupportedBytecodeError):
-        cause = f"{type(error).__name__}: {cause}"
-    for pattern, words in _PLAIN_WORDS:
-        cause = re.sub(pattern, words, cause)
-    return cause
-
-
-def _text(error: Exception) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", str(error))
-
-
-def _places(error: Exception) -> list[tuple[Path, int]]:
-    """Where in the source it may have gone wrong, the best guess first: as the message says, innermost first; then where numba was
-    looking when it failed."""
-    return [(file, line) for file, line in _all_places(error) if not file.is_relative_to(_NUMBA)]
-
-
-def _all_places(error: Exception) -> Iterator[tuple[Path, int]]:
-    for place in _PLACE.finditer(_text(error)):
-        yield Path(place["file"] or place["raiser"]).absolute().resolve(), int(place["line"] or place["at"])
-    line = 0
-    for frame in reversed(_frames(error)):
-        for value in frame.f_locals.values():
-            found = value if isinstance(value, Loc) else getattr(value, "loc", None)
-            if isinstance(value, ByteCodeInst):
-                line = line or value.lineno
-            elif isinstance(found, Loc) and found.line and not found.filename.startswith("<"):
-                yield Path(found.filename).absolute(), line or found.line
-
-
-def _missing_field(error: KeyError) -> str:
-    """numba looks a record's fields up in a dictionary, and says no more than that the key is missing."""
-    record = _frames(error)[-1].f_locals.get("self")
-    if not isinstance(record, numba.types.Record):
-        return f"KeyError: {error}"
-    return f"no field {error} in a record of {', '.join(record.fields)}{nearest(str(error.args[0]), record.fields)}"
-
-
-def _frames(error: Exception) -> list[types.FrameType]:
-    frames, trace = [], error.__traceback__
-    while trace is not None:
-        frames.append(trace.tb_frame)
-        trace = trace.tb_next
-    return frames
-
-
-def _shortest(file: Path) -> str:
-    return str(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)

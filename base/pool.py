@@ -119,7 +119,7 @@ def _run_in_workers(
                     waiting = [source]
                     break
                 if not idle:
-                    with _interrupts_held_back():
+                    with interrupts_held_back():
                         crew.append(_Worker(start, function, initializer))
                     idle.append(crew[-1])
                 worker = idle.pop()
@@ -176,7 +176,7 @@ class _Worker:
             data = self.connection.recv_bytes()
         except (EOFError, OSError):
             self.process.join(GRACE)
-            raise WorkerDied(f"worker {_manner_of(self.process.exitcode)} in {self._whereabouts()}") from None
+            raise WorkerDied(f"worker {manner_of(self.process.exitcode)} in {self._whereabouts()}") from None
         good, value = pickle.loads(data)
         if good:
             return value
@@ -188,7 +188,7 @@ class _Worker:
         return f"job {self.number}: {reprlib.repr(self.job)} (process {self.process.pid})"
 
 
-def _manner_of(exitcode: int | None) -> str:
+def manner_of(exitcode: int | None) -> str:
     if exitcode is None:
         return "closed its pipe"
     if exitcode >= 0:
@@ -202,7 +202,7 @@ def _work(connection: Connection, function: Callable[[Any], Any], initializer: _
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    threading.Thread(target=leave_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):  # the parent is gone
         while (data := connection.recv_bytes()) != _GO_HOME:
             connection.send_bytes(_outcome(data, function, initializer))
@@ -224,7 +224,7 @@ def _outcome(data: bytes, function: Callable[[Any], Any], initializer: _Initiali
             return pickle.dumps((False, (RuntimeError(f"{type(error).__name__}: {error}"), trace)))
 
 
-def _leave_with_parent() -> None:
+def leave_with_parent() -> None:
     """Needs the GIL for a moment: compiled code that never lets go of it, or a slow import, delays this so long."""
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -233,7 +233,7 @@ def _leave_with_parent() -> None:
 
 
 @contextmanager
-def _interrupts_held_back() -> Iterator[None]:
+def interrupts_held_back() -> Iterator[None]:
     """A process started in here inherits a blocked SIGINT: Ctrl-C cannot hit it before it has learned to ignore it."""
     if sys.platform == "win32":
         yield

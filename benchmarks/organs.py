@@ -1,4 +1,4 @@
-"""What each selective organ of alpha-beta is worth: matches of the search with it against the same search without it.
+"""What each selective organ of alpha-beta, and sorting by EVAL, is worth: matches of the search with it against itself without.
 
     python -m benchmarks.organs                                  # every organ, chess, othello, checkers and connect four
     python -m benchmarks.organs chess --organs null lmr --games 400 --nodes 20000
@@ -35,6 +35,7 @@ ORGANS: dict[str, dict[str, Any]] = {
     "futility": {"futility": True},
     "singular": {"singular": True},
     "probcut": {"probcut": True},
+    "presort=3": {"presort": 3},
     "beam=4": {"beam": 4},
     "beam=8": {"beam": 8},
 }

@@ -34,7 +34,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "narrow": {"depth": 6, "beam": 4, "presort": 2},
     "few nodes": {"nodes": 15_000},
 }
-GAMES = {"connect_four": 6, "othello": 12, "checkers": 14}  # random actions before the search
+GAMES = {"connect_four": 6, "othello": 12, "checkers": 14, "chess": 16}  # random actions before the search
 POSITIONS = 3
 
 

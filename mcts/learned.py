@@ -212,7 +212,7 @@ class LearnedSearch(Search):
     def choose(self, slot: int, temperature: float = 0.0) -> int:
         """The action to play: the best one, or drawn from the target sharpened to p^(1/temperature) by the tree's own stream."""
         if temperature < _COLD:
-            return int(self.ranked(slot)[0].action)
+            return int(self.best(slot).action)
         if self._is_gumbel:
             raise UserError(f"temperature: expected 0 with method 'gumbel' ({_WHY['temperature']}), got {temperature}")
         found = self.target(slot)
@@ -224,18 +224,25 @@ class LearnedSearch(Search):
 
     # ── what the root says ──
 
+    def best(self, slot: int = 0) -> Any:
+        """The root's edge to play. Before any was walked: the likeliest."""
+        tree, root = self.tree, self.tree.root(slot)
+        if not self._is_gumbel or root.proven:
+            return ranked(tree, root, slot, self.worst)[0]
+        most = int(tree.children(root, slot)["visits"].max())
+        number = self._leader(tree.slots[slot], root, tree.nodes[slot], tree.edges[slot], self._settings, most)
+        winner = tree.edges[slot, number]
+        if winner.proven and tree.nodes[slot, winner.child].utility[root.mover] <= self.worst:
+            found = self.target(slot)  # all that were left in the race are lost: the likeliest of the others
+            hope = int(found.actions[found.probabilities.argmax()])
+            return next(edge for edge in tree.children(root, slot) if edge.action == hope)
+        return winner
+
     def ranked(self, slot: int = 0) -> list[Any]:
-        """The root's edges, the one to play first. Before any was walked: the likeliest first."""
+        """The root's edges, the one to play first, the others by visits."""
+        first = int(self.best(slot).action)
         edges = ranked(self.tree, self.tree.root(slot), slot, self.worst)
-        if not self._is_gumbel or self.tree.root(slot).proven:
-            return edges
-        tree = self.tree
-        most = int(tree.children(tree.root(slot), slot)["visits"].max())
-        number = self._leader(
-            tree.slots[slot], tree.root(slot), tree.nodes[slot], tree.edges[slot], self._settings, most
-        )
-        winner = int(tree.edges[slot, number].action)
-        return sorted(edges, key=lambda edge: int(edge.action) != winner)
+        return sorted(edges, key=lambda edge: int(edge.action) != first)
 
     def utilities(self, slot: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
         """[P]: the root's, absolute."""

@@ -31,6 +31,7 @@ GAMES = {  # deepest search, fewest and most random plies before it, positions
     "dots_and_boxes": (3, 12, 23, 200),
     "nim": (6, 0, 8, 200),
     "go:size=3,komi=0": (3, 0, 40, 200),
+    "chess": (4, 0, 60, 80),
 }
 
 

@@ -88,16 +88,16 @@ def test_a_hit_costs_no_row_and_is_counted() -> None:
     search, evaluator = LearnedSearch(game, slots=2, nodes=500, cache_mb=32), Hunch(game)
     for turn in range(2):
         for slot in range(2):
-            search.begin(slot, game.play("4 4"), generator(slot))
+            search.begin(slot, game.play("4 4"), generator(1))
             search.start(slot, 100)
         while search.step(evaluator):
             pass
+        lookups, hits = search.cache.counts
+        assert lookups == evaluator.rows + hits == 200 * (turn + 1)
+        assert search.cache.hit_rate == pytest.approx(hits / lookups)
         if turn == 0:
-            first, lookups = evaluator.rows, int(search.cache.counts[0])
-            assert lookups == first + search.cache.counts[1]
-    assert evaluator.rows == first  # the second time everything was known
-    assert search.cache.counts[0] == 2 * lookups
-    assert search.cache.hit_rate == pytest.approx(1 - first / (2 * lookups))
+            first = evaluator.rows
+    assert evaluator.rows < 1.1 * first  # the second time all was known, but for entries that share a place
     assert_same_tree(search, search, 0, 1)
 
 

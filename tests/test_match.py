@@ -74,6 +74,15 @@ def test_openings_come_again_when_there_are_no_others():
     assert source.distinct == 3 == len(set(found)) and found[:3] == found[3:6]
 
 
+def test_openings_grow_longer_where_there_are_no_others():
+    """The nine first moves are three but for symmetry; the fourth opening has two plies, up to half a game."""
+    source = Openings(load("tic_tac_toe"), "plies=1+", seed=1)
+    found = [opening for opening, _ in zip(source, range(60), strict=False)]
+    lengths = [len(opening.actions) for opening in found[: source.distinct]]
+    assert lengths == sorted(lengths) and lengths[:4] == [1, 1, 1, 2] and lengths[-1] == 3
+    assert Openings(load("connect_four")).text == "plies=4+"
+
+
 def test_where_all_is_decided_decided_openings_are_played(tmp_path):
     source = Openings(load("tic_tac_toe"), "plies=5", seed=1)
     assert not any(decider(load("tic_tac_toe"))(next(iter(source)).state(source.game)) for _ in range(3))

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from arena.drawing import built, drawn, tree_of
 from arena.players import FACTORIES, make_player
 from base.errors import UserError
+from classical.evaluation import default_eval
 from games import load
 
 SMALL = ["random", "minimax:depth=2", "maxn:depth=2", "alphabeta:depth=2", "uct:sims=50", "solver:mb=1"]
@@ -128,3 +130,18 @@ def test_explain_says_what_was_thought(tmp_path):
     done = arena("explain", "tic_tac_toe", "--player", "random", "--tree", str(tmp_path / "x.svg"))
     assert done.returncode == 2 and "expected a player of kind alphabeta" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_name_of_a_player_follows_what_its_files_hold(tmp_path):
+    game = load("othello")
+    path = tmp_path / "mine.eval.json"
+    default_eval(game).save(path)
+    text = f'alphabeta:depth=2,eval="{path}"'
+    before = make_player(text, game)
+    edited = dict(default_eval(game).weights)
+    edited[next(iter(edited))] += 1
+    replace(default_eval(game), weights=edited).save(path)
+    after = make_player(text, game)
+    assert before.text == after.text
+    assert before.name != after.name
+    assert make_player("alphabeta:depth=2", game).name == make_player("alphabeta:depth=2", game).text

@@ -1,7 +1,70 @@
-"""`python -m train GAME`: a training run. Not built yet; this stands in for it."""
+"""A training run: self-play, learning, evaluation, over and over.
 
-import sys
+python -m train connect_four --minutes 10
+python -m train tic_tac_toe --games 5000 --run first --set net=mlp:2x64 --set selfplay.simulations=32
+python -m train connect_four --run first                   # goes on where it stopped, whatever stopped it
+
+A run lives in runs/NAME; its configuration is composed of configs/base.toml, configs/GAME.toml (or --config) and --set. Ctrl-C loses
+nothing: the same command goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from base.errors import Arguments, UserError, run_command
+from base.pool import cores
+
+
+def main(argv: Sequence[str]) -> int:
+    options = parser().parse_args(argv)
+    if options.workers < 0:
+        raise UserError(f"workers: expected 0 or more, got {options.workers}")
+    from train.start import start  # torch takes seconds to load, which --help and a wrong option need not wait for
+
+    return start(options)
+
+
+def parser() -> Arguments:
+    found = Arguments(description=__doc__)
+    found.add_argument("game", metavar="GAME", help="a game with its options, or a file.py")
+    found.add_argument("--run", metavar="NAME", help="its folder is runs/NAME; without it, called like the game")
+    found.add_argument("--config", metavar="FILE", help="TOML, instead of configs/GAME.toml")
+    found.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="one key of the configuration, as in search.c_init=1.5",
+    )
+    budget = found.add_mutually_exclusive_group()
+    budget.add_argument("--minutes", type=positive, metavar="M", help="how long it goes on, all its processes together")
+    budget.add_argument(
+        "--games", type=positive_whole, metavar="N", help="or how many games it plays, in whole iterations"
+    )
+    found.add_argument(
+        "--workers", type=int, default=cores(), metavar="K", help="processes that play; 0: this one alone"
+    )
+    found.add_argument("--device", metavar="D", help="where the network runs and learns, as torch names it")
+    return found
+
+
+def positive(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return number
+
+
+def positive_whole(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 1 << 60:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, got {text!r}")
+    return int(text)
+
 
 if __name__ == "__main__":
-    print("train: training is not there yet", file=sys.stderr)
-    sys.exit(2)
+    run_command(main)

@@ -1,7 +1,8 @@
 """Which organs a search has, and when it stops. `AlphaBetaSettings(depth=8, tt=False)`; in a player's text `alphabeta:depth=8,tt=off`.
 
 Exact organs leave the value at the root what plain minimax to the same depth would find, in every combination. Selective organs look
-further in some lines and less far in others; `exact` turns them all off.
+further in some lines and less far in others; `exact` turns them all off. Their defaults are what matches of equal nodes gave
+(`python -m benchmarks.organs`): on where they won or did no harm in any game, off where they lost or need what not every game has.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class AlphaBetaSettings:
     """Whoever is in check is searched one deeper, and does not stand pat in the first plies of quiescence; where a game has checks."""
     singular: bool = False
     """An action that is the only one, or much better than all others, is searched one deeper (Anantharaman, Campbell and Hsu 1990)."""
-    null: bool = True
+    null: bool = False
     """Whoever stands well enough to pass and still be above the window is taken to be above it (Beal 1989); where the game allows."""
     lmr: bool = True
     """Late quiet actions are searched less deep at first, those that surprise again in full; where the game tells quiet ones apart."""

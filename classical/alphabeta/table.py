@@ -73,7 +73,8 @@ def position_key(rules: Rules) -> Callable[[Any, Any], Any]:
 
 
 def path_hash(rules: Rules) -> Callable[[Any, Any], Any]:
-    """hash(state, word): stirs all fields that record the path into a word."""
+    """hash(state, word): stirs all fields that record the path into a word. The word is stirred before each: a field may hold the key
+    itself, and would cancel it."""
 
     def start(state: Any, word: Any) -> Any:
         return word
@@ -87,11 +88,11 @@ def path_hash(rules: Rules) -> Callable[[Any, Any], Any]:
 def _field(name: str, is_array: bool) -> Callable[[Any, Any], Any]:
     def array(state: Any, word: Any) -> Any:
         for value in state[name].flat:
-            word = mix((word ^ U(value)) + _SEED)
+            word = mix(mix(word + _SEED) ^ U(value))
         return word
 
     def number(state: Any, word: Any) -> Any:
-        return mix((word ^ U(state[name])) + _SEED)
+        return mix(mix(word + _SEED) ^ U(state[name]))
 
     return array if is_array else number
 

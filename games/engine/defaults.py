@@ -88,7 +88,8 @@ def observe(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], tuple[int, i
         if name in rules.owned:
             writer = _owned(name, channels, size, rules.players, is_plane, rules.board)
         elif name in rules.seats:
-            writer = _seats(name, channels, size, rules.players, is_plane, rules.board)
+            seats = _seats if shape else _seat
+            writer = seats(name, channels, size, rules.players, is_plane, rules.board)
         elif shape:
             writer = _array(name, channels, size, is_plane, rules.board)
         else:
@@ -139,17 +140,27 @@ def _seats(
     rows, columns = board
 
     def planes_of(state: Any, player: Any, planes: Any) -> None:
-        for i, value in enumerate(np.asarray(state[name]).flat):
+        for i, value in enumerate(state[name].flat):
             channel, cell = divmod(i, rows * columns)
             planes[first + channel, cell // columns, cell % columns] = (
                 (np.int64(value) - player) % players if value >= 0 else value
             )
 
     def constants(state: Any, player: Any, planes: Any) -> None:
-        for i, value in enumerate(np.asarray(state[name]).flat):
+        for i, value in enumerate(state[name].flat):
             planes[first + i, :, :] = (np.int64(value) - player) % players if value >= 0 else value
 
     return planes_of if is_plane else constants
+
+
+def _seat(
+    name: str, channel: int, _size: int, players: int, _is_plane: bool, _board: tuple[int, int]
+) -> Callable[[Any, Any, Any], None]:
+    def seat(state: Any, player: Any, planes: Any) -> None:
+        value = state[name]
+        planes[channel, :, :] = (np.int64(value) - player) % players if value >= 0 else value
+
+    return seat
 
 
 def _number(name: str, channel: int) -> Callable[[Any, Any, Any], None]:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from base.errors import UserError
 from base.threads import Overtime, within
 from games.engine.game import Game
-from games.engine.laws import LAWS, name_of, seen_of
-from games.engine.patient import SECONDS, Finding, Patient
+from games.engine.laws import LAWS, seen_of
+from games.engine.patient import SECONDS, Finding, Patient, name_of
 from games.engine.trial import place_of
 
 PATIENCE_PER_LAW = 600.0  # seconds

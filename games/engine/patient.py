@@ -137,3 +137,21 @@ class Patient:
             drawn = f"(render fails: {error})"
         names = [self.game.names[move] if 0 <= move < self.game.actions else str(move) for move in position.moves]
         return Finding(law, function, seen, drawn, " ".join(names))
+
+
+Verdict = tuple[Finding | None, str]
+Law = Callable[[Patient], Verdict]
+
+
+def sample(patient: Patient, most: int) -> Iterator[Position]:
+    """At most that many of the positions, spread evenly, and no more than there is time to ask interpreted rules about."""
+    step = max(1, len(patient.positions) // most)
+    start = time.perf_counter()
+    for position in patient.positions[::step][:most]:
+        yield position
+        if time.perf_counter() - start > patient.seconds:
+            return
+
+
+def name_of(law: Law) -> str:
+    return (law.__doc__ or "").splitlines()[0]

@@ -1,0 +1,115 @@
+"""How many simulations a second self-play makes, whole: search, network, targets, moves, records.
+
+    python -m benchmarks.selfplay                                   # connect four, a net of 5×64, one core and two
+    python -m benchmarks.selfplay go:size=9 --net resnet:3x32 --seconds 30 --precision fp32
+
+| column      | what                                                                                                     |
+|-------------|----------------------------------------------------------------------------------------------------------|
+| simulations | a second, as made: what a proof made needless is not counted                                             |
+| evaluations | positions a second that the network judged: rows of batches that were in use                             |
+| games       | a second                                                                                                 |
+| scaling     | simulations a second against those of one worker                                                         |
+
+The net has random weights: games of self-play as a run begins. The cache of evaluations is off unless --cache is given, so a simulation
+is an evaluation but where a game ended. All workers begin to count together, each a process of one thread.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Sequence
+from multiprocessing.synchronize import Barrier
+from typing import Any, NamedTuple
+
+from base.errors import Arguments, run_command
+from base.pool import cores
+from games import load
+from mcts.learned import LearnedSettings
+from selfplay.play import Lanes
+from selfplay.settings import SelfPlaySettings
+
+MANY = 1 << 30
+
+
+class Work(NamedTuple):
+    game: str
+    net: str
+    precision: str
+    settings: SelfPlaySettings
+    seconds: float
+
+
+class Done(NamedTuple):
+    simulations: int
+    evaluations: int
+    games: int
+    seconds: float
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = Arguments(description=__doc__)
+    parser.add_argument("game", nargs="?", default="connect_four", metavar="GAME", help="with options, or a file.py")
+    parser.add_argument("--net", default="resnet:5x64", metavar="NET", help="as nets.make_net takes it")
+    parser.add_argument(
+        "--precision", nargs="+", default=["fp32", "auto"], choices=["fp32", "bf16", "auto"], metavar="P"
+    )
+    parser.add_argument("--slots", type=int, default=64, metavar="N", help="games side by side in each worker")
+    parser.add_argument("--seconds", type=float, default=15.0, metavar="S", help="of each measurement")
+    parser.add_argument("--cache", type=float, default=0.0, metavar="MB", help="of evaluations; 0: off")
+    parser.add_argument("--workers", type=int, nargs="+", default=sorted({1, cores()}), metavar="K")
+    options = parser.parse_args(argv)
+    game = load(options.game)
+    settings = SelfPlaySettings(slots=options.slots, cache_mb=options.cache)
+    how = f"{options.slots} games side by side, searches of {settings.simulations} and {settings.fast_simulations} simulations"
+    print(f"{game.name}, {options.net}, {how}\n")
+    print(f"{'precision':>10}{'workers':>9}{'simulations/s':>15}{'evaluations/s':>15}{'games/s':>9}{'scaling':>9}")
+    for precision in options.precision:
+        alone = 0.0
+        for workers in options.workers:
+            found = measured(Work(game.spec, options.net, precision, settings, options.seconds), workers)
+            rates = [sum(each[i] / each.seconds for each in found) for i in range(3)]
+            alone = alone or rates[0] / workers
+            row = f"{precision:>10}{workers:>9}{rates[0]:>15,.0f}{rates[1]:>15,.0f}{rates[2]:>9.1f}{rates[0] / alone:>8.2f}×"
+            print(row, flush=True)
+    return 0
+
+
+def measured(work: Work, workers: int) -> list[Done]:
+    context = multiprocessing.get_context("spawn")
+    results, barrier = context.Queue(), context.Barrier(workers)
+    crew = [context.Process(target=play, args=(work, barrier, results), daemon=True) for _ in range(workers)]
+    for process in crew:
+        process.start()
+    found = [results.get() for _ in crew]
+    for process in crew:
+        process.join()
+    return found
+
+
+def play(work: Work, barrier: Barrier, results: Any) -> None:
+    """One worker: warms up until every lane has moved a few times, then counts."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    from nets import Inference, make_net
+
+    game, slots = load(work.game), work.settings.slots
+    network = Inference(make_net(work.net, game, 1), slots, precision=work.precision)  # type: ignore[arg-type]
+    lanes = Lanes(game, work.settings, LearnedSettings(), os.getpid())
+    lanes.use(network, "random")
+    for number in range(slots * 2):
+        lanes.add(number)
+    for _ in range(100):
+        lanes.step()
+    barrier.wait()
+    before, games, number = (lanes.simulations, lanes.evaluations), 0, slots * 2
+    began = time.perf_counter()
+    while (seconds := time.perf_counter() - began) < work.seconds:
+        for _ in lanes.step():
+            lanes.add(number)
+            games, number = games + 1, number + 1
+    results.put(Done(lanes.simulations - before[0], lanes.evaluations - before[1], games, seconds))
+
+
+if __name__ == "__main__":
+    run_command(main)

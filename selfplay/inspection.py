@@ -1,0 +1,48 @@
+"""One game of self-play for people: every position, what the search made of it, what is to be learned from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from games import CHANCE, Game
+from games.record import GameRecord, read_records
+
+SHOWN = 6  # actions of a policy
+WIDTH = 24  # of a bar
+
+
+def records_of(path: Path, game: Game) -> list[GameRecord]:
+    """In the order of their numbers, where they have one."""
+    return sorted(read_records(path, game), key=lambda record: int(record.metadata.get("number", 0)))
+
+
+def shown(game: Game, record: GameRecord) -> str:
+    """The whole game, drawn."""
+    seed = "" if record.seed is None else f", seed {record.seed}"
+    blocks = [f"{game.name}, {' · '.join(dict.fromkeys(record.players))}{seed}"]
+    blocks += [_ply(game, record, state, ply) for state, ply in record.replay(game)]
+    return "\n\n".join(blocks)
+
+
+def _ply(game: Game, record: GameRecord, state: object, ply: int) -> str:
+    board = game.render(state)
+    if ply == len(record):
+        told = (
+            "unfinished" if record.outcome is None else "outcome " + " ".join(f"{each:+g}" for each in record.outcome)
+        )
+        return f"{board}\n{told}{f', {record.ending}' if record.ending else ''}"
+    mover, played = game.to_move(state), int(record.moves[ply])
+    who = "chance" if mover == CHANCE else f"player {mover}"
+    lines = [board, f"ply {ply}, {who} plays {game.name_of(played)}"]
+    actions, shares, visits = record.policy(ply)
+    if len(actions):
+        kind = "full search, its policy is a target" if record.searched[ply] else "fast search"
+        worth = " ".join(f"{each:+.3f}" for each in record.utilities[ply])
+        lines[-1] += f": {kind}; utility of each player {worth}"
+        for i in np.argsort(-shares, kind="stable")[:SHOWN]:
+            mark = "*" if actions[i] == played else " "
+            bar = "█" * round(float(shares[i]) * WIDTH)
+            lines.append(f"  {mark} {game.name_of(int(actions[i])):>8} {shares[i]:6.1%} {visits[i]:6} {bar}")
+    return "\n".join(lines)

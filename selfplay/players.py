@@ -1,0 +1,75 @@
+"""Who can play against itself for records alone, made from one line of text like the arena's players:
+
+    net:CHECKPOINT,sims=64,fast=16,full=0.25       a network, by the settings of self-play (`selfplay/settings.py`)
+    uniform:sims=64                                 the same search, all moves as likely and all positions worth nothing
+    rollouts:sims=1000                              the same search, random games at the leaves
+
+Their searches leave targets behind, the visits at the root. Everybody else plays in the arena, `python -m arena match GAME A A
+--records DIR`, which writes records of the same kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from base.errors import UserError, nearest
+from base.options import Options, split
+from games import Game
+from mcts.learned import LearnedSettings
+from selfplay.settings import SelfPlaySettings
+
+Count = Annotated[int, range(1, 2**31 - 1)]
+Slots = Annotated[int, range(1, 4097)]
+
+
+@dataclass(frozen=True)
+class SelfPlayer:
+    """A player, resolved: how it plays, and what judges its leaves."""
+
+    text: str
+    settings: SelfPlaySettings
+    search: LearnedSettings
+    checkpoint: str = ""
+    """The network's folder; '' where there is none."""
+
+
+def of_net(
+    checkpoint: str, /, sims: Count = 64, fast: Count = 16, full: float = 0.25, openings: float = 0.5, slots: Slots = 32
+) -> dict[str, Any]:
+    """a network; `fast` simulations where the search is not a full one"""
+    return {"simulations": sims, "fast_simulations": fast, "full": full, "openings": openings, "slots": slots}
+
+
+def of_uniform(sims: Count = 64, fast: Count = 16, full: float = 0.25, slots: Slots = 32) -> dict[str, Any]:
+    """an evaluator that knows nothing: what the first network of a run plays like"""
+    return {"simulations": sims, "fast_simulations": fast, "full": full, "slots": slots}
+
+
+def of_rollouts(sims: Count = 1000, slots: Slots = 32) -> dict[str, Any]:
+    """random games at the leaves"""
+    return {"simulations": sims, "fast_simulations": sims, "full": 1.0, "slots": slots}
+
+
+KINDS: dict[str, Callable[..., dict[str, Any]]] = {"net": of_net, "uniform": of_uniform, "rollouts": of_rollouts}
+
+
+def self_player(text: str, game: Game) -> SelfPlayer:
+    """The player that `text` names."""
+    kind, given = split(text)
+    if kind not in KINDS:
+        known = ", ".join(KINDS)
+        raise UserError(
+            f"player: expected one of {known} (others play in the arena), got '{kind}'{nearest(kind, KINDS)}"
+        )
+    options = Options(kind, KINDS[kind])
+    resolved = options.resolve(given)
+    checkpoint = ""
+    if kind == "net":
+        from checkpoints import resolve
+
+        checkpoint = resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
+    settings = SelfPlaySettings(**options.call(KINDS[kind], resolved))
+    search = LearnedSettings(rollout=1.0) if kind == "rollouts" else LearnedSettings()
+    return SelfPlayer(kind + options.text(resolved), settings, search, checkpoint)

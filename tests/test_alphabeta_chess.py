@@ -1,0 +1,114 @@
+"""Alpha-beta at chess: mates against a solver by brute force, checks beyond the horizon, and the positions of the benchmarks."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mate_solver import can_mate, keys
+
+from base.errors import UserError
+from base.files import read_json
+from benchmarks import effort, organs, positions
+from classical.alphabeta import AlphaBeta, AlphaBetaSettings
+from classical.alphabeta.player import Search
+from classical.scores import WIN
+from games import load
+
+GAME = load("chess")
+MATES = [(one["moves"], one["fen"]) for one in read_json(Path(__file__).parent / "data" / "chess_mates.json")["mates"]]
+
+
+def searched(state: Any, **settings: Any) -> Search:
+    search = Search(AlphaBeta(GAME, AlphaBetaSettings(**({"tt_mb": 1} | settings))), state)
+    search.run(0.0)
+    return search
+
+
+@pytest.mark.parametrize(("moves", "fen"), MATES)
+def test_a_mate_is_found_as_fast_as_by_brute_force(moves: int, fen: str) -> None:
+    state = GAME.parse(fen)
+    assert can_mate(GAME, state, moves) and not can_mate(GAME, state, moves - 1)
+    search = searched(state, nodes=100_000)
+    choice = search.choice(0.0)
+    assert (search.score, choice.proven) == (WIN - (2 * moves - 1), True)
+    assert GAME.names[choice.action] in keys(GAME, state, moves)
+
+
+def test_positions_of_random_play_have_no_mate_that_the_search_makes_up() -> None:
+    """What it claims within three moves is there, and what is there within two it claims."""
+    claimed = 0
+    for number in range(150):
+        state = organs.opening(GAME, 30, number)
+        search = searched(state, depth=4)
+        plies = WIN - search.score
+        if plies <= 5:
+            claimed += 1
+            assert can_mate(GAME, state, (plies + 1) // 2), GAME.text(state)
+        else:
+            assert not can_mate(GAME, state, 2), GAME.text(state)
+    assert claimed > 0
+
+
+def test_whoever_is_in_check_does_not_stand_pat() -> None:
+    # The queen takes a pawn, and the knight's check forks her: standing pat in check, white believes it keeps both.
+    #
+    #   8  . . . . . . k .
+    #   7  . . . . . p p p
+    #   6  . . . . . . . .
+    #   5  . . . . n . . .
+    #   4  . . . p . . . .
+    #   3  . . . . . . P .
+    #   2  P . . . . P . P
+    #   1  . . . Q . . K .
+    state = GAME.parse("6k1/5ppp/8/4n3/3p4/6P1/P4P1P/3Q2K1 w - - 0 1")
+    blind, seeing = (searched(state, depth=1, checks=on).choice(0.0) for on in (False, True))
+    assert GAME.name_of(blind.action) == "d1d4"
+    assert GAME.name_of(seeing.action) != "d1d4" and seeing.value < blind.value
+
+
+def test_a_check_at_the_horizon_is_answered_before_eval_is_asked() -> None:
+    with_checks, without = (searched(GAME.initial(), depth=6, checks=on).choice(0.0) for on in (True, False))
+    assert with_checks.counters["check_extensions"] > without.counters["check_extensions"] == 0
+
+
+# ── the benchmarks ──
+
+
+def test_the_positions_of_bratko_and_kopec_are_legal_chess() -> None:
+    chess = pytest.importorskip("chess")
+    found = positions.checked(read_json(positions.BRATKO_KOPEC), "")
+    assert len(found) == 24
+    for one in found:
+        board = chess.Board(one["fen"])
+        assert board.is_valid() and all(chess.Move.from_uci(name) in board.legal_moves for name in one["best"])
+
+
+def test_a_solved_position_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "two.json"
+    mate = '{"id": "mate", "fen": "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", "best": ["a1a6"]}'
+    wrong = '{"id": "wrong", "fen": "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", "best": ["a1b1"]}'
+    path.write_text(f'{{"positions": [{mate}, {wrong}]}}')
+    assert positions.main(["--file", str(path), "--player", "alphabeta:depth=4,tt_mb=1"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "solved 1 of 2"
+    path.write_text('{"positions": [{"id": 1}]}')
+    with pytest.raises(UserError, match="expected an object with 'positions', each with id, fen and best"):
+        positions.main(["--file", str(path)])
+
+
+def test_a_match_of_organs_is_the_same_twice_and_even_for_equals(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = organs.Pair("connect_four", "lmr", 3, 300)
+    assert organs.play(pair) == organs.play(pair)
+    monkeypatch.setitem(organs.ORGANS, "nothing", {})
+    for number in range(4):
+        assert sum(organs.play(organs.Pair("connect_four", "nothing", number, 300))) == 1.0
+    assert organs.concerns(GAME, "checks") and not organs.concerns(load("connect_four"), "null")
+
+
+def test_effort_is_measured_and_carried_on_by_two_plies() -> None:
+    assert effort.extrapolated([10.0, 30.0, 300.0], 3) == 300.0
+    assert effort.extrapolated([10.0, 30.0, 300.0], 5) == 300.0 * 30.0
+    assert effort.extrapolated([10.0, 30.0, 300.0], 6) == 30.0 * 30.0**2
+    name, state = effort.middlegames(GAME)[0]
+    bare = effort.bare_nodes(GAME, state, 4, 10_000)
+    assert name == "BK.02" and len(bare) == 3 and bare[0] < bare[1] < bare[2]
+    assert effort.nodes(GAME, state, AlphaBetaSettings(depth=3)) < bare[2]

@@ -1,0 +1,256 @@
+"""The whole loop in miniature: it learns, it is killed and goes on to the same bits, and damage costs no more than it has to."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import miniature
+import numpy as np
+import pytest
+from miniature import GAME, TINY, moments, run, tiny, weights
+
+from base.errors import UserError
+from checkpoints import all_of, load, verify
+from games.record import read_records
+from train.evaluation import Evaluation
+from train.run import opened
+
+GAMES = 32  # four iterations
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing interrupted."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    run(folder, GAMES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def forks() -> Any:
+    """Processes that begin with everything imported and compiled."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["miniature_warm"])
+    with pytest.MonkeyPatch.context() as patch:  # where the server it forks from looks for that module
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        process = context.Process(target=was_warmed)
+        process.start()
+        process.join()
+    assert process.exitcode == 0
+    return context
+
+
+def was_warmed() -> None:
+    assert "miniature_warm" in sys.modules
+
+
+def games_on_disk(folder: Path) -> dict[int, bytes]:
+    return {record.metadata["number"]: record.to_bytes() for record in read_records(folder / "games", GAME)}
+
+
+def assert_same(folder: Path, other: Path) -> None:
+    assert weights(folder) == weights(other)
+    assert games_on_disk(folder) == games_on_disk(other)
+
+
+# ── it runs ──
+
+
+def test_loop_plays_learns_and_shelves(whole: Path) -> None:
+    records = games_on_disk(whole)
+    assert sorted(records) == list(range(GAMES))
+    _, card = load(all_of(whole)[-1], GAME)
+    assert (card.games, card.step, card.game) == (GAMES, GAMES, "tic_tac_toe")
+    assert card.configuration["selfplay"]["simulations"] == 6
+    assert [path.name for path in all_of(whole)] == ["00000000", "00000016", "00000032"]  # of every second iteration
+    assert len({verify(path).weights for path in all_of(whole)}) == 3
+    assert [path.name for path in sorted((whole / "state").iterdir())] == ["000003", "000004"]
+
+
+def test_games_of_an_iteration_are_played_by_its_checkpoint(tmp_path: Path) -> None:
+    run(tmp_path / "run", GAMES, config=tiny("keep=1"))
+    nets = {int(path.name): verify(path).short for path in all_of(tmp_path / "run")}
+    for record in read_records(tmp_path / "run" / "games", GAME):
+        assert record.metadata["net"] == nets[record.metadata["number"] // 8 * 8]
+
+
+def test_complete_run_says_so_and_changes_nothing(whole: Path) -> None:
+    before, said = weights(whole), []
+    progress = run(whole, GAMES, said=said)
+    assert progress.games == GAMES
+    assert any("complete, 32 games" in line for line in said)
+    assert weights(whole) == before
+
+
+def test_longer_budget_goes_on_from_there(tmp_path: Path) -> None:
+    said: list[str] = []
+    run(tmp_path / "run", 8)
+    progress = run(tmp_path / "run", 20, said=said)
+    assert "the budget was 8 games, now 20 games" in said
+    assert progress.games == 24  # whole iterations
+    assert progress.iterations == 3
+
+
+def test_each_new_position_is_drawn_as_often_as_configured(whole: Path) -> None:
+    progress = run(whole, GAMES)
+    assert progress.steps == int(progress.positions * TINY.window.samples / TINY.learning.batch)
+
+
+def test_evaluations_are_made_once_at_their_time(tmp_path: Path) -> None:
+    asked = []
+
+    def evaluate(game: Any, checkpoint: Path, seed: int, log: Any) -> Evaluation:
+        asked.append(int(checkpoint.name))
+        return Evaluation("Elo 12", {"elo": 12.0})
+
+    said: list[str] = []
+    for games in (GAMES, GAMES, 40):
+        run(tmp_path / "run", games, config=tiny("evaluation.every=2"), said=said, evaluate=evaluate)
+    assert asked == [16, 32, 40]
+    measured = [line for line in said if line.endswith("games: Elo 12")]
+    assert len(measured) == 3
+    assert sum("Elo 12" in line for line in said) > 3  # the lines of iterations repeat the last one
+
+
+# ── the same bits ──
+
+
+def test_two_workers_give_the_weights_of_one_process(whole: Path, tmp_path: Path) -> None:
+    run(tmp_path / "run", GAMES, workers=2)
+    assert_same(tmp_path / "run", whole)
+
+
+def test_killed_twenty_times_and_resumed_is_bit_for_bit_uninterrupted(whole: Path, tmp_path: Path, forks: Any) -> None:
+    began = time.monotonic()
+    first = forks.Process(target=run, args=(tmp_path / "timed", GAMES))
+    first.start()
+    first.join()
+    longest = time.monotonic() - began
+    kills, runs, folder = 0, 0, tmp_path / "run0"
+    for moment in moments(200, longest):
+        process = forks.Process(target=run, args=(folder, GAMES))
+        process.start()
+        process.join(moment)
+        if process.is_alive():
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        process.join()
+        if process.exitcode == 0:
+            assert_same(folder, whole)
+            runs += 1
+            folder = tmp_path / f"run{runs}"
+            if kills >= 20 and runs >= 2:
+                break
+    assert kills >= 20 and runs >= 2
+
+
+# ── damage ──
+
+
+def flip(path: Path, at: float = 0.5) -> None:
+    data = bytearray(path.read_bytes())
+    data[int(len(data) * at)] ^= 0xFF
+    path.write_bytes(data)
+
+
+def half(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+DAMAGE = [
+    ("state/000002/tensors.safetensors", flip, "going on from the state before it"),
+    ("state/000002/state.json", half, "going on from the state before it"),
+    ("checkpoints/00000016/weights.safetensors", flip, "written again"),
+    ("checkpoints/00000016/card.json", half, "written again"),
+]
+
+
+@pytest.mark.parametrize(("name", "damage", "words"), DAMAGE)
+def test_damaged_state_or_checkpoint_is_one_message_and_nothing_is_lost(
+    name: str, damage: Any, words: str, whole: Path, tmp_path: Path
+) -> None:
+    folder, said = tmp_path / "run", []
+    run(folder, 16)
+    damage(folder / name)
+    run(folder, GAMES, said=said)
+    assert [line for line in said if words in line and name.split("/")[1] in line] != []
+    assert_budget_free_equal(folder, tmp_path)
+
+
+def assert_budget_free_equal(folder: Path, tmp_path: Path) -> None:
+    """The budget steers the rate, so the run to compare with got it in the same two pieces."""
+    run(tmp_path / "other", 16)
+    run(tmp_path / "other", GAMES)
+    assert_same(folder, tmp_path / "other")
+
+
+def test_all_states_lost_the_run_is_made_again_from_its_games(tmp_path: Path) -> None:
+    folder, said = tmp_path / "run", []
+    run(folder, 16)
+    before, games = weights(folder), games_on_disk(folder)
+    for path in (folder / "state").iterdir():
+        half(path / "tensors.safetensors")
+    run(folder, 16, said=said)
+    assert sum("going on from the state before it" in line for line in said) == 2
+    assert (weights(folder), games_on_disk(folder)) == (before, games)
+
+
+@pytest.mark.parametrize("torn", [True, False])
+def test_torn_or_damaged_log_costs_only_the_games_in_it(torn: bool, whole: Path, tmp_path: Path, forks: Any) -> None:
+    folder, said = tmp_path / "run", []
+    run(folder, GAMES)
+    newest = folder / "games" / "000003.log"
+    for path in (folder / "state/000004", folder / "checkpoints/00000032"):  # as if killed while learning
+        for file in path.iterdir():
+            file.unlink()
+        path.rmdir()
+    if torn:
+        newest.write_bytes(newest.read_bytes()[:-10])
+    else:
+        flip(newest)
+    run(folder, GAMES, said=said)
+    assert sum("dropped" in line if torn else "can be read" in line for line in said) == 1
+    assert_same(folder, whole)
+
+
+@pytest.mark.parametrize("size", [400, 3000, 6000])
+def test_full_disk_is_an_error_and_the_run_goes_on_when_there_is_room(
+    size: int, whole: Path, tmp_path: Path, forks: Any
+) -> None:
+    process = forks.Process(target=miniature.run_with_disk_of, args=(size, tmp_path / "run", GAMES))
+    process.start()
+    process.join()
+    assert process.exitcode == 3
+    run(tmp_path / "run", GAMES)
+    assert_same(tmp_path / "run", whole)
+
+
+# ── refusals ──
+
+
+def test_changed_configuration_is_refused_with_the_difference(whole: Path) -> None:
+    with pytest.raises(UserError, match=r"window\.alpha: 0\.75, now 0\.5; another --run takes it"):
+        run(whole, GAMES, config=tiny("window.alpha=0.5"))
+
+
+def test_two_processes_at_one_run_are_refused(tmp_path: Path) -> None:
+    folder = str(tmp_path / "run")
+    with opened(folder, TINY, None, print), pytest.raises(UserError, match="expected nobody else at this run"):  # noqa: SIM117
+        with opened(folder, TINY, None, print):
+            pass
+
+
+def test_games_of_other_weights_are_not_learned_from(whole: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    run(tmp_path / "other", 8, config=tiny("seed=2"))
+    run(tmp_path / "run", 8)
+    (tmp_path / "run/games/000001.log").write_bytes((tmp_path / "other/games/000000.log").read_bytes())
+    run(tmp_path / "run", GAMES, said=said)
+    assert any("passed over 8 games of other weights" in line for line in said)
+    numbers = [record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)]
+    assert sorted(set(numbers)) == list(range(GAMES))
+    assert np.unique(numbers).size == GAMES

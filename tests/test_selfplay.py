@@ -1,0 +1,179 @@
+"""Games of self-play: a function of network, settings, seed and number; what the records say is what happened."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from base.errors import UserError
+from base.seeds import derive
+from games import CHANCE, Game, load
+from games.record import GameRecord
+from mcts.learned import LearnedSettings
+from selfplay.play import Lanes
+from selfplay.settings import SelfPlaySettings
+from selfplay.statistics import Statistics
+
+GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes:rows=2,cols=2,players=3", "backgammon:start=hyper"]
+FEW = SelfPlaySettings(simulations=12, fast_simulations=4, full=0.5, slots=8, opening_plies=3)
+
+
+class Oracle:
+    """Judges a position by a fixed random map of its planes; row by row, as networks do."""
+
+    def __init__(self, game: Game, scale: float = 1.0) -> None:
+        rng = np.random.default_rng(1)
+        entries = int(np.prod(game.rules.observation))
+        self.policy = rng.normal(size=(entries, game.actions)) * scale
+        self.value = rng.normal(size=(entries, game.players)) * 0.1 * scale
+
+    def __call__(self, observations: Any) -> tuple[Any, Any]:
+        flat = observations.reshape(len(observations), -1).astype(np.float64)
+        policies = np.stack([row @ self.policy for row in flat]), np.stack([row @ self.value for row in flat])
+        return policies[0].astype(np.float32), np.tanh(policies[1]).astype(np.float32)
+
+
+def lanes_of(game: Game, settings: SelfPlaySettings = FEW, search: LearnedSettings | None = None) -> Lanes:
+    lanes = Lanes(game, settings, search or LearnedSettings(), 7)
+    lanes.use(Oracle(game), "oracle")
+    return lanes
+
+
+def played(lanes: Lanes, numbers: Any) -> list[GameRecord]:
+    for number in numbers:
+        lanes.add(number)
+    found = []
+    while lanes.is_busy:
+        found += lanes.step()
+    return sorted(found, key=lambda record: record.metadata["number"])
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_game_is_the_same_alone_and_among_others(name: str) -> None:
+    game = load(name)
+    together = played(lanes_of(game), range(20))
+    backwards = played(lanes_of(game), reversed(range(20)))
+    alone = [played(lanes_of(game, replace(FEW, slots=1)), [number])[0] for number in (0, 3, 19)]
+    assert together == backwards
+    assert [together[0], together[3], together[19]] == alone
+    assert len({record.moves.tobytes() for record in together}) > 10
+
+
+def test_gumbel_plays_too() -> None:
+    game = load("connect_four")
+    records = played(lanes_of(game, search=LearnedSettings.gumbel()), range(6))
+    assert records == played(lanes_of(game, replace(FEW, slots=3), LearnedSettings.gumbel()), range(6))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_record_is_a_game_by_the_rules_with_its_searches(name: str) -> None:
+    game = load(name)
+    records = played(lanes_of(game), range(12))
+    for number, record in enumerate(records):
+        assert record.seed == derive(7, "game", number)
+        assert record == GameRecord.from_bytes(record.to_bytes(), game)
+        states = record.positions(game)
+        assert game.is_terminal(states[-1]) and record.outcome == game.utility(states[-1])
+        for ply in range(len(record)):
+            actions, shares, visits = record.policy(ply)
+            if game.to_move(states[ply]) == CHANCE or not len(actions):
+                assert np.isnan(record.utilities[ply]).all() and not record.searched[ply] and not len(actions)
+                continue
+            assert actions.tolist() == sorted(game.legal_actions(states[ply]))
+            assert np.abs(record.utilities[ply]).max() <= 1
+            assert shares.sum() == pytest.approx(1, abs=1e-5)
+            assert visits.sum() >= 1
+    full = sum(record.searched.sum() for record in records)
+    searched = sum((record.policy_counts > 0).sum() for record in records)
+    assert 0.3 < full / searched < 0.7
+
+
+def test_only_full_searches_teach_the_policy_and_get_their_simulations() -> None:
+    game = load("connect_four")
+    how = SelfPlaySettings(simulations=40, fast_simulations=3, full=0.3, slots=4, openings=0.0)
+    for record in played(lanes_of(game, how, LearnedSettings(solve=False)), range(4)):
+        for ply in range(len(record)):
+            _, _, visits = record.policy(ply)
+            wanted = 40 if record.searched[ply] else 3
+            assert visits.sum() >= wanted - 1  # and what the tree kept
+
+
+def test_openings_are_drawn_from_the_policy_and_taught_to_nobody() -> None:
+    game = load("connect_four")
+    records = played(lanes_of(game, replace(FEW, openings=1.0, opening_plies=4)), range(60))
+    plies = [int(np.argmax(record.policy_counts > 0)) for record in records]
+    assert set(plies) == {1, 2, 3, 4}
+    without = played(lanes_of(game, replace(FEW, openings=0.0)), range(10))
+    assert all(record.policy_counts[0] > 0 for record in without)
+    logits, _ = Oracle(game)(game.observe(game.initial())[None])
+    policy = np.exp(logits[0] / FEW.opening_temperature)
+    policy /= policy.sum()
+    first = np.bincount([int(record.moves[0]) for record in records], minlength=7) / 60
+    assert np.abs(first - policy).max() < 0.2
+
+
+def test_resignation_ends_games_and_its_errors_are_counted() -> None:
+    game = load("connect_four")
+    resigning = replace(FEW, resign=0.1, played_out=0.5)
+    records = played(lanes_of(game, resigning), range(40))
+    resigned = [record for record in records if record.ending == "resigned"]
+    noted = [record for record in records if "resigns" in record.metadata]
+    assert len(resigned) > 5 and len(noted) > 5
+    for record in resigned:
+        last = record.positions(game)[-1]
+        mover = game.to_move(last)
+        assert not game.is_terminal(last) and record.outcome == ((-1.0, 1.0) if mover == 0 else (1.0, -1.0))
+    for record in noted:
+        about = record.metadata["resigns"]
+        assert record.outcome is not None
+        assert about["wrong"] == (record.outcome[about["player"]] > -1)
+        mover = game.to_move(record.positions(game)[about["ply"]])
+        assert mover == about["player"] and record.utilities[about["ply"]][mover] < -0.1
+    told = Statistics.of(records)
+    assert (told.resigned, told.played_out) == (len(resigned), len(noted))
+    assert 0 < told.wrongly < len(noted)
+
+
+def test_resigning_needs_a_game_of_loss_draw_and_win() -> None:
+    with pytest.raises(UserError, match="resign: expected 1, nobody resigns, for backgammon"):
+        lanes_of(load("backgammon:start=hyper"), replace(FEW, resign=0.9))
+
+
+def test_network_changes_only_between_games() -> None:
+    lanes = lanes_of(load("tic_tac_toe"))
+    lanes.add(1)
+    lanes.step()
+    with pytest.raises(UserError, match="expected no game under way"):
+        lanes.use(Oracle(lanes.game), "other")
+    with pytest.raises(UserError, match="expected a network first"):
+        Lanes(lanes.game, FEW, LearnedSettings(), 1).step()
+
+
+def test_statistics_count_what_the_records_say() -> None:
+    records = played(lanes_of(load("tic_tac_toe")), range(30))
+    told = Statistics.of([*records, records[3]])
+    assert told.games == 31 and told.duplicates >= 1
+    assert told.plies == sum(map(len, records)) + len(records[3])
+    assert sum(told.outcomes.values()) == 31 and told.unfinished == 0
+    assert (told.shortest, told.longest) == (min(map(len, records)), max(map(len, records)))
+    policies = [record.policy(ply)[1] for record in records for ply in np.flatnonzero(record.searched)]
+    entropy = np.mean([-(p[p > 0] * np.log(p[p > 0])).sum() for p in policies])
+    assert Statistics.of(records).entropy == pytest.approx(entropy, rel=1e-5)
+    assert any("31 games" in line for line in told.lines())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"simulations": 0}, "simulations: expected at least 1"),
+        ({"full": 0.0}, "full: expected more than 0"),
+        ({"openings": 2.0}, "openings: expected 0 to 1"),
+        ({"opening_plies": 0}, "opening_plies: expected at least 1"),
+        ({"opening_temperature": 0.0}, "opening_temperature: expected a number above 0"),
+        ({"cache_mb": -1.0}, "cache_mb: expected at least 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        SelfPlaySettings(**change)

@@ -1,0 +1,159 @@
+"""Configurations: composed in order, written out and read back, and one line for whatever is wrong with them."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from base.errors import UserError
+from games import builtin_games, load
+from train.__main__ import main, parser
+from train.budget import Budget
+from train.config import FOLDER, compose, differences, of_table, read, to_toml
+from train.run import name_for
+from train.start import configuration
+from train.state import Progress
+
+GAME = load("tic_tac_toe")
+
+
+def test_later_files_and_changes_win(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('net = "mlp:1x8"\n[search]\nc_init = 2\nfpu = 0.1\n')
+    found = compose(GAME, str(file), ["search.c_init=3.5", "net=resnet:1x8", "evaluation.rungs=['random']"])
+    assert (found.net, found.search.c_init, found.search.fpu) == ("resnet:1x8", 3.5, 0.1)
+    assert found.evaluation.rungs == ("random",)
+    assert found.games == compose(GAME).games
+
+
+def test_game_has_its_own_file_whatever_its_options() -> None:
+    net = read(FOLDER / "connect_four.toml")["net"]
+    assert compose(load("connect_four")).net == net
+    assert compose(load("nim:most=5")).net == read(FOLDER / "base.toml")["net"]
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.toml")), ids=lambda file: file.stem)
+def test_every_file_of_the_folder_can_be_read_and_names_a_game(file: Path) -> None:
+    assert file.stem == "base" or file.stem in builtin_games()
+    game = GAME if file.stem == "base" else load(file.stem)
+    compose(game, str(file)).selfplay.check(game)
+
+
+def test_written_out_and_read_back_is_the_same(tmp_path: Path) -> None:
+    config = compose(GAME, None, ["seed=9", "learning.rate=1e-5", "evaluation.rungs=['uct:sims=5', 'a\"b\\\\']"])
+    (tmp_path / "config.toml").write_text(to_toml(config))
+    assert of_table(read(tmp_path / "config.toml")) == config
+
+
+def test_difference_names_key_and_both_values() -> None:
+    one = compose(GAME)
+    two = replace(one, seed=5, search=replace(one.search, c_init=9.0))
+    assert differences(one, one) == []
+    assert differences(one, two) == ["seed: 1, now 5", "search.c_init: 1.25, now 9.0"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("serch.c_init=1", "unknown key 'serch'; did you mean 'search'?"),
+        ("search.c_int=1", r"unknown key 'search.c_int'; did you mean 'c_init'\?"),
+        ("c_init=1", r"unknown key 'c_init'; did you mean 'search.c_init'\?"),
+        ("seed", "expected key=value, got 'seed'"),
+        ("seed=x", 'seed: expected a whole number, got "x"'),
+        ("seed=-1", "seed: expected a whole number of 63 bits"),
+        ("seed=true", "seed: expected a whole number, got true"),
+        ("search.solve=1", "search.solve: expected true or false, got 1"),
+        ("learning.rate=0", "learning.rate: expected a number above 0"),
+        ("learning.rate=inf", "learning.rate: expected a finite number, got inf"),
+        ("learning.precision=fp8", 'learning.precision: expected one of fp32, bf16, got "fp8"'),
+        ("search=1", "search: expected a section, got 1"),
+        ("evaluation.rungs=random", 'evaluation.rungs: expected a list, got "random"'),
+        ("games=0", "games: expected at least 1"),
+        ("game='chess'", "game: expected it on the command line alone"),
+    ],
+)
+def test_wrong_change_is_one_line(change: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        compose(GAME, None, [change])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("net = ", "expected TOML"),
+        ("nett = 'mlp'", r"own.toml: unknown key 'nett'; did you mean 'net'\?"),
+        (None, "expected a configuration in TOML, found no such file"),
+    ],
+)
+def test_wrong_file_is_named(text: str | None, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(UserError, match=words):
+        compose(GAME, str(file))
+
+
+def options(*words: str) -> argparse.Namespace:
+    found: argparse.Namespace = parser().parse_args(["tic_tac_toe", *words])
+    return found
+
+
+def test_run_goes_on_with_what_it_has_unless_told_otherwise() -> None:
+    before = compose(GAME, None, ["seed=7"])
+    assert configuration(GAME, options(), before) == before
+    assert configuration(GAME, options("--set", "seed=8"), before).seed == 8
+    assert configuration(GAME, options("--device", "cpu"), None) == compose(GAME)
+    with pytest.raises(UserError, match="run: expected its own game, tic_tac_toe, got nim"):
+        configuration(load("nim:most=5"), options(), before)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--minutes", "0"],
+        ["--minutes", "x"],
+        ["--games", "1.5"],
+        ["--games", "0"],
+        ["--games", "1", "--minutes", "1"],
+        ["--mins", "3"],
+    ],
+)
+def test_wrong_command_line_is_one_line_and_exit_code_2(words: list[str], capsys: Any) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["tic_tac_toe", *words])
+    assert leaving.value.code == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_games_budget_is_spent_in_games() -> None:
+    budget = Budget(games=100)
+    assert [budget.share(Progress(games=n), 1e9) for n in (0, 50, 200)] == [0, 0.5, 1]
+    assert [budget.is_spent(Progress(games=n), 0) for n in (99, 100)] == [False, True]
+
+
+def test_clock_budget_stops_where_less_than_half_of_an_iteration_is_left() -> None:
+    budget = Budget(minutes=1)
+    assert budget.share(Progress(), 15) == 0.25
+    about = Progress(iterations=5, seconds=50.0)
+    assert [budget.is_spent(about, seconds) for seconds in (54.9, 55.1)] == [False, True]
+    assert not Budget().is_spent(about, 1e9)
+    assert [str(each) for each in (budget, Budget(games=3), Budget())] == ["1 minutes", "3 games", "no limit"]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Budget(games=-1), "games: expected 0 or more"),
+        (lambda: Budget(1, 1), "expected games or minutes, got both"),
+    ],
+)
+def test_wrong_budget_is_refused(make: Any, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        make()
+
+
+def test_run_is_called_like_its_game_in_letters_for_folders() -> None:
+    assert name_for("go:size=9,komi=7.5") == "go-size-9-komi-7.5"
+    assert name_for("tic_tac_toe") == "tic_tac_toe"

@@ -1,0 +1,129 @@
+"""What a run says: curves without doubled steps, evaluations by the arena, the way on at the end."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from miniature import GAME, run, tiny
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from arena.players import make_player
+from base.errors import UserError
+from checkpoints import all_of
+from games.record import read_records
+from selfplay.workers import Workers
+from train.evaluation import Arena, EvaluationSettings
+from train.log import RunLog, compact
+from train.start import start
+
+
+def curve(folder: Path, name: str) -> list[tuple[int, float]]:
+    events = EventAccumulator(str(folder), size_guidance={"scalars": 0})
+    events.Reload()
+    return [(event.step, event.value) for event in events.Scalars(name)]
+
+
+def test_curves_of_a_run_that_goes_on_have_no_step_twice(tmp_path: Path) -> None:
+    with RunLog(tmp_path, 0, quiet=True) as log:
+        for games in (8, 16, 24):
+            log.curves(games, {"loss/policy": 1.0})
+    with RunLog(tmp_path, 16, quiet=True) as log:  # killed before the state at 24 was saved
+        for games in (24, 32):
+            log.curves(games, {"loss/policy": 2.0})
+    assert curve(tmp_path, "loss/policy") == [(8, 1.0), (16, 1.0), (24, 2.0), (32, 2.0)]
+
+
+def test_arena_measures_a_checkpoint(tmp_path: Path) -> None:
+    run(tmp_path / "run", 8)
+    checkpoint = all_of(tmp_path / "run")[-1]
+    how = EvaluationSettings(rungs=("random",), blocks=3, simulations=20, sample=20)
+    log = RunLog(tmp_path, 0, quiet=True)
+    arena = Arena(how, 0)
+    arena.prepare(GAME, log)
+    found = arena(GAME, checkpoint, 1, log)
+    assert found.curves == arena(GAME, checkpoint, 1, log).curves
+    assert found.details["random"]["games"] == 6
+    assert found.curves["score/random"] > 0.5
+    assert 0.5 < found.curves["accuracy/search"] <= 1
+    assert "against random" in found.line and "policy keeps" in found.line
+
+
+def test_wrong_rung_is_refused_before_the_run_begins() -> None:
+    with pytest.raises(UserError, match="unknown player 'utc'"):
+        Arena(EvaluationSettings(rungs=("utc:sims=5",)), 0).prepare(GAME, RunLog(Path(), 0, quiet=True))
+
+
+def test_net_is_a_player_by_the_name_of_its_run(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(Path("runs/first"), 8)
+    player = make_player("net:first,sims=10", GAME)
+    assert player.text.startswith("net:runs/first/checkpoints/00000008,sims=10")
+    choice = player.choose(GAME.initial())
+    assert choice.nodes == 10 and all(each.prior is not None for each in choice.actions)
+    assert make_player(player.text, GAME).text == player.text
+    policy = make_player("net:first,sims=0", GAME).choose(GAME.initial())
+    assert policy.action == max(policy.actions, key=lambda each: each.prior or 0).action
+
+
+def test_command_ends_with_the_way_on_and_a_complete_run_says_so(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    from train.__main__ import parser
+
+    monkeypatch.chdir(tmp_path)
+    words = ["tic_tac_toe", "--games", "8", "--run", "first", "--workers", "0"]
+    changes = [
+        "games=8",
+        "net=mlp:1x8",
+        "selfplay.simulations=4",
+        "learning.batch=8",
+        "evaluation.every=0",
+        "window.samples=1",
+    ]
+    options = parser().parse_args(words + [word for change in changes for word in ("--set", change)])
+    assert start(options) == 0
+    said = capsys.readouterr().out
+    assert "8 games, loss" in said
+    for word in ("python -m arena play", "python -m arena match", "tensorboard --logdir runs/first/tb", "00000008"):
+        assert word in said
+    assert curve(tmp_path / "runs/first/tb", "learning/steps")[0][0] == 8
+    assert start(parser().parse_args(["tic_tac_toe", "--run", "first", "--workers", "0"])) == 0
+    assert "complete, 8 games" in capsys.readouterr().out
+
+
+def test_lost_worker_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: Any) -> None:
+    from train.__main__ import parser
+
+    whole = Workers.play
+
+    def killing(workers: Workers, numbers: Any) -> Any:
+        for i, record in enumerate(whole(workers, numbers)):
+            yield record
+            if i == 2:
+                workers._crew._members[0].kill()
+
+    words = ["tic_tac_toe", "--games", "16", "--run", str(tmp_path / "run"), "--workers", "1"]
+    changes = [
+        "games=16",
+        "net=mlp:1x8",
+        "selfplay.slots=2",
+        "learning.batch=8",
+        "evaluation.every=0",
+        "window.samples=1",
+    ]
+    options = parser().parse_args(words + [word for change in changes for word in ("--set", change)])
+    with monkeypatch.context() as patch:
+        patch.setattr(Workers, "play", killing)
+        with pytest.raises(UserError, match=r"run: worker \d+ was killed by SIGKILL .*the same command goes on"):
+            start(options)
+    kept = [record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)]
+    assert len(kept) >= 3
+    options.workers = 0
+    assert start(options) == 0
+    assert sorted(record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)) == list(range(16))
+
+
+def test_changed_evaluation_is_a_changed_configuration() -> None:
+    assert tiny("evaluation.blocks=3") != tiny()
+
+
+def test_large_numbers_are_short() -> None:
+    assert [compact(number) for number in (3.14159, 1234, 56789, 1.5e7)] == ["3.14", "1.23k", "56.8k", "15M"]

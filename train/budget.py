@@ -1,0 +1,50 @@
+"""How long a run goes on: so many games, or so many minutes of all the processes that carried it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from base.errors import UserError
+from train.state import Progress
+
+
+@dataclass(frozen=True)
+class Budget:
+    """In games, a run that was killed and resumed gives the same bits as one that was not; in minutes nothing can."""
+
+    games: int = 0
+    """Rounded up to whole iterations. 0: no such limit."""
+    minutes: float = 0.0
+    """0: no such limit."""
+
+    def __post_init__(self) -> None:
+        for name in ("games", "minutes"):
+            if getattr(self, name) < 0:
+                raise UserError(f"{name}: expected 0 or more, got {getattr(self, name)}")
+        if self.games and self.minutes:
+            raise UserError("budget: expected games or minutes, got both")
+
+    def __str__(self) -> str:
+        if not self.games and not self.minutes:
+            return "no limit"
+        return f"{self.games} games" if self.games else f"{self.minutes:g} minutes"
+
+    def share(self, progress: Progress, seconds: float) -> float:
+        """How much of it is used up; `seconds` is the time up to now."""
+        if self.games:
+            return min(1.0, progress.games / self.games)
+        return min(1.0, seconds / (60 * self.minutes)) if self.minutes else 0.0
+
+    def is_spent(self, progress: Progress, seconds: float) -> bool:
+        """By the clock also where what is left is less than half of an iteration."""
+        if self.games:
+            return progress.games >= self.games
+        if not self.minutes:
+            return False
+        half = progress.seconds / progress.iterations / 2 if progress.iterations else 0.0
+        return seconds + half > 60 * self.minutes
+
+    def iterations(self, games: int) -> int | None:
+        """How many there will be of so many games each; None where nobody knows."""
+        return math.ceil(self.games / games) if self.games else None

@@ -1,0 +1,224 @@
+"""The configuration of a run: frozen dataclasses, composed from TOML files and `--set`.
+
+    configs/base.toml             for every game
+    configs/<game>.toml           for the game, where there is one
+    --config FILE                 instead of the second
+    --set search.c_init=1.5       last
+
+A key is `section.name` as in the files. Each section's dataclass stands beside what it configures, with a sentence and the papers'
+value under each field. What comes of it all is written to `runs/NAME/config.toml`, and a run goes on with that configuration or not
+at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tomllib
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from base.errors import UserError, nearest
+from games import Game
+from mcts.learned import LearnedSettings
+from selfplay.settings import SelfPlaySettings
+from train.evaluation import EvaluationSettings
+from train.learner import LearningSettings
+from train.window import WindowSettings
+
+FOLDER = Path(__file__).parent.parent / "configs"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Config:
+    """All that a run's result depends on, except how long it runs. The number of workers is not here: it changes nothing."""
+
+    game: str
+    """The game with its options, as `games.load` takes it."""
+    net: str = "resnet:4x48"
+    """The network, as `nets.make_net` takes it. AlphaZero: 20 blocks of 256 channels."""
+    seed: int = 1
+    """Everything random is derived from it."""
+    games: int = 512
+    """Games of an iteration: played by one network, then learned from. AlphaZero plays and learns at once."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """Of the network in self-play; auto: bf16 where the processor has it."""
+    device: str = "cpu"
+    """Where the network runs and learns."""
+    keep: int = 10
+    """Every so many iterations the checkpoint is kept; others go when they are no longer needed. 1: all are kept."""
+    selfplay: SelfPlaySettings = field(default_factory=SelfPlaySettings)
+    search: LearnedSettings = field(default_factory=LearnedSettings)
+    window: WindowSettings = field(default_factory=WindowSettings)
+    learning: LearningSettings = field(default_factory=LearningSettings)
+    evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
+
+    def __post_init__(self) -> None:
+        for name in ("games", "keep"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        if not 0 <= self.seed < 1 << 63:
+            raise UserError(f"seed: expected a whole number of 63 bits, got {self.seed}")
+
+
+def compose(game: Game, file: str | None = None, changes: Iterable[str] = ()) -> Config:
+    """From the files and from `key=value` texts, for one game."""
+    own = FOLDER / f"{game.name.partition(':')[0]}.toml"
+    tables = [read(FOLDER / "base.toml")]
+    if file is not None:
+        tables.append(read(Path(file)))
+    elif own.is_file():
+        tables.append(read(own))
+    tables += [_of_change(change) for change in changes]
+    merged: dict[str, Any] = {}
+    for table in tables:
+        _merge(merged, table)
+    if "game" in merged and merged["game"] != game.spec:
+        raise UserError(f"game: expected it on the command line alone, got '{merged['game']}' in the configuration")
+    return of_table(merged | {"game": game.spec})
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A TOML file, its keys known and its values of their types."""
+    try:
+        table = tomllib.loads(path.read_bytes().decode())
+    except FileNotFoundError:
+        raise UserError(f"{path}: expected a configuration in TOML, found no such file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: expected TOML: {error}") from None
+    try:
+        of_table({"game": ""} | table)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    return table
+
+
+def of_table(table: Mapping[str, Any]) -> Config:
+    return _build(Config, table, "")
+
+
+def to_toml(config: Config) -> str:
+    """The inverse of `read`, every key written out."""
+    lines, sections = [], []
+    for each in fields(config):
+        value = getattr(config, each.name)
+        if is_dataclass(value):
+            sections += ["", f"[{each.name}]"]
+            sections += [f"{inner.name} = {_written(getattr(value, inner.name))}" for inner in fields(value)]
+        else:
+            lines.append(f"{each.name} = {_written(value)}")
+    return "\n".join(lines + sections) + "\n"
+
+
+def differences(old: Config, new: Config) -> list[str]:
+    """`key: old, now new` for every key that differs."""
+    before, after = _flat(dataclasses.asdict(old)), _flat(dataclasses.asdict(new))
+    return [
+        f"{key}: {_written(before[key])}, now {_written(after[key])}" for key in before if before[key] != after[key]
+    ]
+
+
+# ── inside ──
+
+
+def _of_change(change: str) -> dict[str, Any]:
+    """`search.c_init=1.5` as a table. A value that is not TOML is text: `net=resnet:3x32` needs no quotes."""
+    key, equals, text = change.partition("=")
+    names = key.strip().split(".")
+    if not equals or not all(names):
+        raise UserError(f"set: expected key=value, got '{change}'")
+    try:
+        value: Any = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    for name in reversed(names):
+        value = {name: value}
+    of_table({"game": ""} | value)  # says what is wrong with it
+    found: dict[str, Any] = value
+    return found
+
+
+def _merge(into: dict[str, Any], table: Mapping[str, Any]) -> None:
+    for key, value in table.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = dict(value) if isinstance(value, dict) else value
+
+
+def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
+    hints = typing.get_type_hints(kind)
+    known = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    given: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            near = nearest(key, known) or _elsewhere(key, where)
+            raise UserError(f"unknown key '{where}{key}'{near}")
+        if is_dataclass(hints[key]):
+            if not isinstance(value, dict):
+                raise UserError(f"{where}{key}: expected a section, got {_written(value)}")
+            given[key] = _build(hints[key], value, f"{where}{key}.")
+        else:
+            given[key] = _checked(hints[key], value, where + key)
+    try:
+        return kind(**given)
+    except UserError as error:
+        raise UserError(f"{where}{error}") from None
+
+
+def _elsewhere(key: str, where: str) -> str:
+    """The nearest key of any section."""
+    if where:
+        return ""
+    sections = {each.name: typing.get_type_hints(Config)[each.name] for each in fields(Config)}
+    inner = {
+        name.name: f"{section}.{name.name}"
+        for section, kind in sections.items()
+        if is_dataclass(kind)
+        for name in fields(kind)
+    }
+    near = nearest(key, inner)
+    return f"; did you mean '{inner[near.split(chr(39))[1]]}'?" if near else ""
+
+
+def _checked(kind: Any, value: Any, where: str) -> Any:
+    """The value, if it is of the field's type; whole numbers stand for fractions too."""
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise UserError(f"{where}: expected one of {', '.join(map(str, get_args(kind)))}, got {_written(value)}")
+        return value
+    words = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text"}
+    if get_origin(kind) is tuple:
+        inner = get_args(kind)[0]
+        if not isinstance(value, list | tuple):
+            raise UserError(f"{where}: expected a list, got {_written(value)}")
+        return tuple(_checked(inner, each, where) for each in value)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not kind or (kind is float and not math.isfinite(value)):
+        raise UserError(f"{where}: expected {words[kind]}, got {_written(value)}")
+    return value
+
+
+def _written(value: Any) -> str:
+    """As TOML has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        escaped = "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
+        return f'"{escaped}"'
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    return str(value)
+
+
+def _flat(table: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= _flat(value, f"{where}{key}.") if isinstance(value, dict) else {where + key: value}
+    return found

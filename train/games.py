@@ -1,0 +1,94 @@
+"""The games of a run on disk: one framed log per iteration, `runs/NAME/games/000012.log`.
+
+A game is kept from the moment it was appended, whatever kills the process; a torn tail is cut off by the log itself. Games are known by
+their number and by the hash of the weights that played them: what a killed or repaired run left here is used where it is what would be
+played again, and played again where it is not.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from base.errors import UserError
+from base.log import LogWriter, read_log
+from games import Game
+from games.record import GameRecord
+
+
+class GameLog:
+    """The games of one iteration, by number. `report` gets one line for whatever is wrong with the file."""
+
+    def __init__(self, folder: Path, iteration: int, game: Game, net: str, report: Callable[[str], object]) -> None:
+        self.path = folder / f"{iteration:06}.log"
+        self.games: dict[int, GameRecord] = {}
+        others = 0
+        if self.path.exists():
+            repair(self.path, report)
+        self._log = LogWriter(self.path, report=report)
+        for _, payload in read_log(self.path):
+            record = GameRecord.from_bytes(payload, game)
+            if record.metadata.get("net") == net:
+                self.games[number_of(record)] = record
+            else:
+                others += 1
+        if others:
+            report(f"{self.path}: passed over {others} games of other weights than {net[:12]}…")
+
+    def add(self, record: GameRecord) -> None:
+        """Once this returns, the game is safe from the death of this process; with `sync`, from that of the machine."""
+        self._log.append(record.to_bytes())
+        self.games[number_of(record)] = record
+
+    def sync(self) -> None:
+        self._log.sync()
+
+    def close(self) -> None:
+        self._log.close()
+
+    def __enter__(self) -> GameLog:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+
+def number_of(record: GameRecord) -> int:
+    return int(record.metadata["number"])
+
+
+def games_of(folder: Path, iteration: int, game: Game, report: Callable[[str], object]) -> list[GameRecord]:
+    """The games of a finished iteration, in the order of their numbers; of a number played twice, the later one."""
+    path = folder / f"{iteration:06}.log"
+    if not path.exists():
+        report(f"{path}: the games of this iteration are gone; going on without them")
+        return []
+    repair(path, report)
+    found: dict[int, GameRecord] = {}
+    for _, payload in read_log(path):
+        record = GameRecord.from_bytes(payload, game)
+        found[number_of(record)] = record
+    return [found[number] for number in sorted(found)]
+
+
+def repair(path: Path, report: Callable[[str], object]) -> None:
+    """Make a damaged log whole again: the frames that can be read go into a new one, the old one stays as `*.log.damaged`."""
+    try:
+        for _ in read_log(path):
+            pass
+        return
+    except UserError as error:
+        reason = str(error)
+    try:
+        frames = [payload for _, payload in read_log(path, on_damage="skip")]
+    except UserError:  # not even a log
+        frames = []
+    fresh = path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    with LogWriter(fresh) as log:
+        for payload in frames:
+            log.append(payload)
+    shutil.copyfile(path, path.with_suffix(".log.damaged"))
+    fresh.replace(path)
+    report(f"{reason}; kept the {len(frames)} games that can be read, the others are played again")

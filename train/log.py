@@ -1,0 +1,84 @@
+"""What a run says of itself: bars and one line per iteration on screen, curves in TensorBoard (which nothing else touches).
+
+Every curve is over games played, one unit for all of them. A run that goes on first takes back what a killed process had written beyond
+the state it goes on from (`purge_step`), so no step is there twice.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from tqdm import tqdm
+
+T = TypeVar("T")
+
+
+class RunLog:
+    """`quiet` is for tests: nothing on screen."""
+
+    def __init__(self, folder: Path, games: int, quiet: bool = False) -> None:
+        """`games`: where the run stands as it begins or goes on."""
+        self.folder, self.quiet = folder, quiet
+        self._games = games
+        self._writer: Any = None
+
+    def say(self, text: str) -> None:
+        """A line that does not run into the bars."""
+        if not self.quiet:
+            tqdm.write(text, file=sys.stdout)
+            sys.stdout.flush()
+
+    def bar(self, things: Iterable[T], total: int, what: str, unit: str, done: int = 0) -> Iterator[T]:
+        """Passes `things` on, and shows how fast they come and how long they will take; only on a terminal."""
+        silent = True if self.quiet else None  # None: tqdm looks whether it is a terminal
+        with tqdm(things, desc=what, total=total, unit=unit, initial=done, leave=False, disable=silent) as shown:
+            yield from shown
+
+    @contextmanager
+    def counter(self, total: int, what: str, unit: str) -> Iterator[Callable[[], object]]:
+        """A bar that counts calls."""
+        with tqdm(desc=what, total=total, unit=unit, leave=False, disable=True if self.quiet else None) as shown:
+            yield shown.update
+
+    @contextmanager
+    def progress(self, what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+        """A bar for whoever says (done, total) now and then."""
+        with tqdm(desc=what, unit=unit, leave=False, disable=True if self.quiet else None) as shown:
+
+            def show(done: int, total: int) -> None:
+                shown.total = total
+                shown.update(done - shown.n)
+
+            yield show
+
+    def curves(self, games: int, values: Mapping[str, float]) -> None:
+        """One point of each curve, by its name."""
+        if self._writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            purge = self._games + 1 if self._games else None
+            self._writer = SummaryWriter(str(self.folder), purge_step=purge, flush_secs=5)
+        for name, value in values.items():
+            self._writer.add_scalar(name, value, games)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+
+def compact(number: float) -> str:
+    """1234567 as 1.23M."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(number) >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.3g}"

@@ -1,0 +1,116 @@
+"""A run's folder: what it holds, who may write to it, and with which configuration it goes on.
+
+runs/NAME/config.toml                     the configuration, every key
+         budget.json                      how long it goes on
+         games/000012.log                 the games of an iteration (`train/games.py`)
+         state/000012/                    where it stands (`train/state.py`)
+         checkpoints/00006144/            the network after so many games, with its card
+         eval/00006144.eval.json          what was measured of it
+         tb/                              TensorBoard's
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from base.errors import UserError
+from base.files import file_lock, make_folder, read_json, remove_leftovers, write_json, write_text
+from train.budget import Budget
+from train.config import Config, differences, of_table, read, to_toml
+
+RUNS = Path("runs")
+
+
+@dataclass(frozen=True)
+class Run:
+    name: str
+    folder: Path
+    config: Config
+    budget: Budget
+
+    @property
+    def games(self) -> Path:
+        return self.folder / "games"
+
+    @property
+    def states(self) -> Path:
+        return self.folder / "state"
+
+    @property
+    def board(self) -> Path:
+        return self.folder / "tb"
+
+    def checkpoint(self, games: int) -> Path:
+        """The network after so many games."""
+        return self.folder / "checkpoints" / f"{games:08}"
+
+    def evaluation(self, games: int) -> Path:
+        return self.folder / "eval" / f"{games:08}.eval.json"
+
+
+def folder_of(name: str) -> Path:
+    """`runs/NAME`; a path is taken as it is."""
+    if not name or not name.isprintable():
+        raise UserError(f"run: expected a name, got {name!r}")
+    return Path(name) if "/" in name else RUNS / name
+
+
+def name_for(game: str) -> str:
+    """What a run is called where nobody says: the game, in letters that file systems know."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", game).strip("-.") or "run"
+
+
+def stored(folder: Path) -> Config | None:
+    """The configuration that a run began with; None where there is no run."""
+    path = folder / "config.toml"
+    return of_table(read(path)) if path.is_file() else None
+
+
+@contextmanager
+def opened(name: str, config: Config, budget: Budget | None, report: Callable[[str], object]) -> Iterator[Run]:
+    """A run under this name, new or to go on with, for nobody else meanwhile. Another configuration than the run's is refused."""
+    folder = folder_of(name)
+    make_folder(folder)
+    with _sole_writer(folder):
+        remove_leftovers(folder)
+        before = stored(folder)
+        if before is None:
+            write_text(folder / "config.toml", to_toml(config))
+        elif changed := differences(before, config):
+            told = "; ".join(changed)
+            raise UserError(f"{folder}: expected the configuration it began with, got {told}; another --run takes it")
+        yield Run(name, folder, config, _settled(folder, budget, report))
+
+
+@contextmanager
+def _sole_writer(folder: Path) -> Iterator[None]:
+    try:
+        lock = file_lock(folder / ".lock", wait=False)
+        lock.__enter__()
+    except UserError:
+        raise UserError(f"{folder}: expected nobody else at this run, but another process is") from None
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)
+
+
+def _settled(folder: Path, budget: Budget | None, report: Callable[[str], object]) -> Budget:
+    """The budget asked for, else the run's own."""
+    path = folder / "budget.json"
+    before = None
+    if path.is_file():
+        try:
+            before = Budget(**read_json(path))
+        except TypeError:
+            raise UserError(f"{path}: expected games and minutes") from None
+    found = budget or before or Budget()
+    if found != before:
+        if before is not None:
+            report(f"the budget was {before}, now {found}")
+        write_json(path, asdict(found))
+    return found

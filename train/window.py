@@ -1,0 +1,252 @@
+"""The replay window: the newest games, in the order of their numbers, and batches of their positions.
+
+    window = Window(game, settings)
+    window.extend(records)                          # of one iteration, by number
+    batch = window.batch(rng, 256)                  # arrays, ready for torch.from_numpy
+
+Games are kept as moves and targets, never as planes; a batch replays each of its positions from the first move, in compiled code (a
+microsecond a ply), and turns it by a symmetry drawn at random. What is in the window depends on the games alone, not on when
+they came or whether the run was interrupted.
+
+The window grows as KataGo's does (Wu 2019, section 3.3): of n positions made so far it holds the newest
+
+    c (1 + β ((n/c)^α - 1) / α)        all of them while n ≤ c; never more than `most`
+
+so that early games, of weak networks, are forgotten quickly, and late ones are seen for longer. A position is worth learning from where
+it was searched: fully, and its policy is a target too; or fast, and it trains the value alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from base.errors import UserError
+from games import Game, Rules
+from games.record import GameRecord
+from nets import Symmetries
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class WindowSettings:
+    """What the papers used stands behind."""
+
+    constant: int = 20_000
+    """c: positions up to which nothing is forgotten. KataGo: 250,000."""
+    alpha: float = 0.75
+    """α: the power with which the window grows. KataGo: 0.75."""
+    beta: float = 0.4
+    """β: the share of a new position by which the window grows at n = c. KataGo: 0.4."""
+    most: int = 1_000_000
+    """Positions at most: with it, memory is bounded. AlphaZero: the newest million games."""
+    samples: float = 4.0
+    """Each new position is drawn so many times on average. KataGo: at most 4."""
+    fast: bool = False
+    """Positions searched fast train the value. KataGo: they are left out."""
+
+    def __post_init__(self) -> None:
+        for name in ("constant", "most"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        if not 0 < self.alpha <= 1:
+            raise UserError(f"alpha: expected more than 0 and at most 1, got {self.alpha}")
+        if not 0 <= self.beta <= 1:
+            raise UserError(f"beta: expected 0 to 1, got {self.beta}")
+        if not self.samples > 0:
+            raise UserError(f"samples: expected more than 0, got {self.samples}")
+
+    def size(self, n: int) -> int:
+        """Positions in the window when n have been made."""
+        c = self.constant
+        grown = n if n <= c else int(c * (1 + self.beta * ((n / c) ** self.alpha - 1) / self.alpha))
+        return min(n, grown, self.most)
+
+
+class Batch(NamedTuple):
+    """B positions, each in its mover's eyes."""
+
+    observations: Array
+    """float32 [B, channels, rows, columns]"""
+    policies: Array
+    """float32 [B, A]: the distribution to learn; all zeros where the position has none."""
+    legal: Array
+    """bool [B, A]"""
+    outcomes: Array
+    """float32 [B, P]: how the game ended, relative: 0 = mover."""
+    searched: Array
+    """float32 [B, P]: the root's utilities, relative."""
+
+
+class Window:
+    """The newest games. Arrays of one row per game, per ply and per entry of a policy, each ordered by game number."""
+
+    def __init__(self, game: Game, settings: WindowSettings) -> None:
+        self.game, self.settings = game, settings
+        self.made = 0
+        """Positions to learn from in all games ever given."""
+        players = game.players
+        self._firsts = game.blanks(0)
+        self._plies = np.zeros(0, np.int64)  # of each game
+        self._entries = np.zeros(0, np.int64)  # of each game's policies
+        self._outcomes = np.zeros((0, players), np.float32)
+        self._moves = np.zeros(0, np.int32)
+        self._useful = np.zeros(0, bool)  # a position to learn from
+        self._taught = np.zeros(0, bool)  # its policy is a target
+        self._counts = np.zeros(0, np.int64)  # of the entries of each ply's policy
+        self._utilities = np.zeros((0, players), np.float32)
+        self._actions = np.zeros(0, np.int32)
+        self._probabilities = np.zeros(0, np.float32)
+        self._index()
+        self._symmetries = Symmetries(game.rules)
+        self._views = _views(game)
+        self._fill = game.kernel(filler)
+
+    @property
+    def games(self) -> int:
+        return len(self._plies)
+
+    def __len__(self) -> int:
+        """Positions to learn from."""
+        return len(self._samples)
+
+    def bytes(self) -> int:
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+    def extend(self, records: Sequence[GameRecord]) -> int:
+        """Add games, in the order of their numbers, and forget the oldest. How many positions to learn from were added."""
+        before = self.made
+        finished = [record for record in records if record.outcome is not None and len(record)]
+        for record in finished:
+            record.positions(self.game)  # refuses what is not a game of these rules
+        known = [~np.isnan(record.utilities).any(1) for record in finished]
+        taught = [record.searched.astype(bool) for record in finished]
+        useful = [seen if self.settings.fast else seen & full for seen, full in zip(known, taught, strict=True)]
+        self.made += sum(int(each.sum()) for each in useful)
+        if finished:
+            firsts = self.game.blanks(len(finished))
+            for i, record in enumerate(finished):
+                firsts[i] = record.first_position(self.game)
+            self._firsts = np.concatenate([self._firsts, firsts])
+            self._plies = _joined(self._plies, [len(record) for record in finished])
+            self._entries = _joined(self._entries, [len(record.visits) for record in finished])
+            self._outcomes = _joined(self._outcomes, [record.outcome for record in finished])
+            self._moves = _joined(self._moves, *(record.moves for record in finished))
+            self._useful = _joined(self._useful, *useful)
+            self._taught = _joined(self._taught, *taught)
+            self._counts = _joined(self._counts, *(record.policy_counts for record in finished))
+            self._utilities = _joined(self._utilities, *(record.utilities for record in finished))
+            self._actions = _joined(self._actions, *(record.policy_actions for record in finished))
+            self._probabilities = _joined(self._probabilities, *(record.probabilities for record in finished))
+        self._forget()
+        self._index()
+        return self.made - before
+
+    def _forget(self) -> None:
+        """Drop the oldest games as long as enough positions remain without them."""
+        ends = np.cumsum(self._plies)
+        useful = np.concatenate([[0], np.cumsum(self._useful)])
+        left = useful[-1] - useful[ends]  # positions behind each game
+        games = int(np.searchsorted(-left, -self.settings.size(self.made), side="right"))
+        if games:
+            plies, entries = int(ends[games - 1]), int(self._entries[:games].sum())
+            for name in ("_firsts", "_plies", "_entries", "_outcomes"):
+                setattr(self, name, getattr(self, name)[games:].copy())
+            for name in ("_moves", "_useful", "_taught", "_counts", "_utilities"):
+                setattr(self, name, getattr(self, name)[plies:].copy())
+            for name in ("_actions", "_probabilities"):
+                setattr(self, name, getattr(self, name)[entries:].copy())
+
+    def _index(self) -> None:
+        self._samples = np.flatnonzero(self._useful)
+        """[n]: their plies, counted through all games."""
+        self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._plies)])
+        self._policies = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._counts)])
+
+    def batch(self, rng: np.random.Generator, size: int) -> Batch:
+        """Positions drawn uniformly, each turned by a symmetry drawn uniformly."""
+        if not len(self):
+            raise UserError("window: expected positions to learn from, there are none")
+        plies = self._samples[rng.integers(len(self), size=size)]
+        batch = self.positions(plies)
+        which = rng.integers(self._symmetries.count, size=size)
+        observations, policies, legal = self._symmetries.turn(which, *batch[:3])
+        return batch._replace(observations=observations, policies=policies, legal=legal)
+
+    def positions(self, plies: Array) -> Batch:
+        """The positions of these plies, counted through all games, as they are."""
+        rules, size = self.game.rules, len(plies)
+        batch = Batch(
+            np.zeros((size, *rules.observation), np.float32),
+            np.zeros((size, rules.actions), np.float32),
+            np.zeros((size, rules.actions), np.bool_),
+            np.zeros((size, rules.players), np.float32),
+            np.zeros((size, rules.players), np.float32),
+        )
+        games = np.searchsorted(self._starts, plies, side="right") - 1
+        told = self._moves, self._starts, self._policies, self._actions, self._probabilities
+        said = self._outcomes, self._utilities, self._taught
+        scratch = self.game.blanks(1), np.zeros(rules.max_legal, np.int32)
+        self._fill(self._firsts, *told, *said, games, plies, self._views, *scratch, *batch)
+        return batch
+
+
+def _joined(old: Array, *new: Any) -> Array:
+    return np.concatenate([old, *(np.asarray(each, old.dtype) for each in new)])
+
+
+def _views(game: Game) -> Array:
+    """[P, A]: the policy entry under which each player knows an action."""
+    views = game.rules.action_view
+    return np.array([np.arange(game.actions)] * game.players if views is None else views, np.int32)
+
+
+def filler(rules: Rules) -> Callable[..., None]:
+    """Replays the positions of a batch and writes down what is to be learned from them."""
+    result, to_move, observe, legal_actions = rules.result, rules.to_move, rules.observe, rules.legal_actions
+    players = rules.players
+
+    def fill(
+        firsts: Any,
+        moves: Any,
+        starts: Any,
+        policies: Any,
+        entries: Any,
+        probabilities: Any,
+        ends: Any,
+        utilities: Any,
+        taught: Any,
+        games: Any,
+        plies: Any,
+        views: Any,
+        states: Any,
+        actions: Any,
+        observations: Any,
+        targets: Any,
+        legal: Any,
+        outcomes: Any,
+        searched: Any,
+    ) -> None:
+        state = states[0]
+        for i in range(len(plies)):
+            game, last = games[i], plies[i]
+            states[0] = firsts[game]
+            for ply in range(starts[game], last):
+                result(state, moves[ply])
+            mover = to_move(state)
+            view = views[mover]
+            observe(state, mover, observations[i])
+            for n in range(legal_actions(state, actions)):
+                legal[i, view[actions[n]]] = True
+            if taught[last]:
+                for entry in range(policies[last], policies[last + 1]):
+                    targets[i, view[entries[entry]]] = probabilities[entry]
+            for seat in range(players):
+                outcomes[i, seat] = ends[game, (mover + seat) % players]
+                searched[i, seat] = utilities[last, (mover + seat) % players]
+
+    return fill
