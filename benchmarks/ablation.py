@@ -64,13 +64,8 @@ class Step:
 
 
 EXACT = ("ordering", "killers", "history", "tt", "iterative", "pvs", "aspiration")
-SELECTIVE = ("quiescence", "checks", "null", "lmr", "futility")
-ALSO: dict[str, dict[str, Any]] = {
-    "presort=2": {"presort": 2},
-    "singular": {"singular": True},
-    "probcut": {"probcut": True},
-    "beam=8": {"beam": 8},
-}
+SELECTIVE = ("quiescence", "checks", "null", "lmr", "futility", "singular", "probcut")
+ALSO: dict[str, dict[str, Any]] = {"beam=8": {"beam": 8}, "presort=2": {"presort": 2}}
 MINIMAX, BARE = "minimax", "alpha-beta"
 
 
@@ -125,11 +120,14 @@ def steps(game: Game) -> Iterator[Step]:
         yield Step(f"+ {name}", "exact", dict(on))
     on["exact"] = False
     yield Step("+ deeper table hits", "selective", dict(on))
+    usual = AlphaBetaSettings(depth=1)
     for name in SELECTIVE:
-        on[name] = True
-        if concerns(game, name):
-            yield Step(f"+ {name}", "selective", dict(on))
-    for name, switches in ALSO.items():
+        if getattr(usual, name):
+            on[name] = True
+            if concerns(game, name):
+                yield Step(f"+ {name}", "selective", dict(on))
+    off = {name: {name: True} for name in SELECTIVE if not getattr(usual, name)}
+    for name, switches in (off | ALSO).items():
         if concerns(game, name):
             yield Step(f"usual, and {name}", "usual", on | switches)
 
