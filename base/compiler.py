@@ -116,6 +116,7 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
             with _translating:
                 self._counting = _Counting(self)
         begin()
+        _forget_failures()
         try:
             entry = self._counting._compile_for_args(*arguments, **keywords)
         except (UserError, Warning):
@@ -186,7 +187,7 @@ class _Translation:
         versions = sys.version_info[:3], numba.__version__, np.__version__, _BITS, config.OPT, config.BOUNDSCHECK
         return _hash(versions, _options(self.checked), _function_key(function, self._keys))
 
-    def inner(self, function: types.FunctionType, callers: tuple[types.FunctionType, ...]) -> Dispatcher:
+    def inner(self, function: types.FunctionType, callers: tuple[types.FunctionType, ...]) -> _Inner:
         """The dispatcher of `function` as other compiled functions see it; one per content, so that each compiles once a process."""
         known = _inner_dispatchers.setdefault(function, {})
         key = self.checked, _function_key(function, self._keys)
@@ -253,8 +254,18 @@ def _fill_counting(copy: types.FunctionType, function: types.FunctionType) -> No
         cell.cell_contents = counting(old.cell_contents)
 
 
-_inner_dispatchers: WeakKeyDictionary[Callable[..., Any], dict[tuple[bool, str], Dispatcher]] = WeakKeyDictionary()
+_inner_dispatchers: WeakKeyDictionary[Callable[..., Any], dict[tuple[bool, str], _Inner]] = WeakKeyDictionary()
 _translating = threading.Lock()
+
+
+def _forget_failures() -> None:
+    """numba remembers what failed to compile and raises it again, with the places of the first time: where two games share a helper,
+    the second would be told of the first one's file. Within one compilation that memory saves trying everything twice."""
+    with _translating:
+        for known in _inner_dispatchers.values():
+            for inner in known.values():
+                if inner._counting is not None:
+                    inner._counting._compiler._failed_cache.clear()
 
 
 def _empty_copy(function: types.FunctionType) -> types.FunctionType:

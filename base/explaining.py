@@ -65,7 +65,7 @@ def note(error: Exception) -> None:
 def explained(error: Exception, function: types.FunctionType) -> str:
     """Two lines out of numba's forty: file and line, and the cause."""
     cause = _cause(error)
-    known = [place for what, place in _failures if what == cause] or _places(error)
+    known = [place for what, place in _failures if what == cause] + _places(error)
     stands = Path(function.__code__.co_filename), function.__code__.co_firstlineno
     # What this folder's own helpers were handed, their caller is to blame for.
     file, line = min(known, key=lambda place: place[0].is_relative_to(_HERE), default=stands)

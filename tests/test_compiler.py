@@ -946,6 +946,14 @@ def test_what_a_helper_of_the_house_was_handed_its_caller_is_told(tmp_path: Path
         compiled(define(text, file=str(tmp_path / "my game.py"), below=below))(1)
 
 
+def test_what_two_files_handed_one_helper_each_is_told_of_its_own() -> None:
+    """numba remembers what failed, with the places of the first failure."""
+    texts = ["def f(x):\n    return below(x, 3)", "def f(x):\n    y = x\n    return below(y, 3)"]
+    for text, file, line in [(texts[0], "one.py", 2), (texts[1], "two.py", 3), (texts[0], "three.py", 2)]:
+        with pytest.raises(UserError, match=rf"^/games/{file}, line {line}: can't be compiled\nno such operation"):
+            compiled(define(text, file=f"/games/{file}", below=below))(1)
+
+
 @pytest.mark.parametrize("value", [{1: 2}, [1], {1}, object(), UserError], ids=lambda value: type(value).__name__)
 def test_a_value_that_code_can_t_hold_is_named(value: Any) -> None:
     where = r"compiled functions can refer to numbers, .* \(rules.py, line 1\)$"
