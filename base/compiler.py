@@ -26,6 +26,7 @@ import functools
 import hashlib
 import inspect
 import itertools
+import multiprocessing
 import os
 import pickle
 import secrets
@@ -99,7 +100,7 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
         self._counting: _Counting | None = None
         # A dispatcher is known before it is filled, and must not be taken by another thread until then.
         with _translating:
-            self._cache = _ContentCache(source, translation.key(source), label or source.__name__)
+            self._cache = _ContentCache(source, translation.key(source), label)
             translation.fill(copy, source, ())
 
     def _compile_for_args(self, *arguments: Any, **keywords: Any) -> Any:
@@ -499,7 +500,7 @@ class _ContentCache(_Cache):  # type: ignore[misc]
                 with contextlib.suppress(OSError):  # somebody else's file
                     os.utime(path)
                 return result
-        _announce(self._label)
+        _announce(self._label, self._function.__name__)
         return None
 
     def of_counting(self) -> _ContentCache:
@@ -578,11 +579,13 @@ def _prune(folder: Path) -> None:
 _announced: set[str] = set()
 
 
-def _announce(label: str) -> None:
-    if label not in _announced:
-        _announced.add(label)
-        with contextlib.suppress(OSError):  # nobody reads it any more
-            print(f"compiling {label} (first run only) …", file=sys.stderr, flush=True)
+def _announce(label: str, name: str) -> None:
+    """Once per label; of what has none only where nothing was said yet. A worker leaves it to the command that started it."""
+    if label in _announced or (_announced and not label) or multiprocessing.parent_process() is not None:
+        return
+    _announced.add(label)
+    with contextlib.suppress(OSError):  # nobody reads it any more
+        print(f"compiling {label or name} (first run only) …", file=sys.stderr, flush=True)
 
 
 def _start_symbols_at_random() -> None:

@@ -25,6 +25,7 @@ import pytest
 from base import compiler
 from base.compiler import compiled, content_key
 from base.errors import UserError
+from base.pool import run_jobs
 from base.seeds import below
 from games import load
 
@@ -146,6 +147,19 @@ def test_an_edit_takes_effect_at_once_wherever_it_stands_and_a_comment_costs_not
         path = tmp_path / f"{name}.py"
         path.write_text("# One more line.\n" + path.read_text().replace("):\n", "):  # and a word\n"))
     assert run(tmp_path, "run.py", 200) == (str(28 - 33 + 2 + 40 - 200), "")
+
+
+def compile_in_worker(job: int) -> int:
+    return compiled(affine(job), label=f"game {job}")(1)
+
+
+def test_the_screen_says_once_what_is_compiled_and_workers_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    for number, label in enumerate(["a game", "", "a game", "another"]):
+        compiled(affine(100 + number), label=label)(1)
+    said = ["compiling a game (first run only) …", "compiling another (first run only) …"]
+    assert capfd.readouterr().err.splitlines() == said
+    assert sorted(run_jobs(compile_in_worker, [7, 8], workers=1)) == [(0, affine(7)(1)), (1, affine(8)(1))]
+    assert capfd.readouterr().err == ""
 
 
 def test_what_changes_between_two_compilations_in_one_process_is_seen() -> None:
@@ -1055,7 +1069,7 @@ def test_what_allocates_compiles_too_and_the_next_process_does_not_try_without(
     fast = [compiled(define(text, np=np, m=module, T=(1, 2)), checked=checked) for _ in range(2)]
     assert fast[0](3) == fast[0](3) == expected
     assert len(list(kernels.glob("*.kernel"))) == 2  # the code, and a note that it counts
-    monkeypatch.setattr(compiler, "_announce", lambda label: pytest.fail("compiled anew"))
+    monkeypatch.setattr(compiler, "_announce", lambda *_: pytest.fail("compiled anew"))
     assert fast[1](3) == fast[1](3) == expected
 
 
