@@ -45,6 +45,10 @@ _PLAIN_WORDS = [
     (r".*exception_match\(.*", "exceptions can be told apart only by `except Exception`"),
     (r"The use of yield in a closure is unsupported\.", "a generator expression has no compiled form; a loop has"),
     (r"^NameError: ", ""),
+    (
+        r"(no such operation for these types: i?(?:and|or|xor|lshift|rshift|invert)\(.*float64.*)",
+        r"\1; what is a uint64 once and signed once becomes a float64: U(1) instead of 1",
+    ),
     (r"Invalid use of (.*) with parameters .*", r"\1 is called, but it is no function"),
 ]
 

@@ -911,6 +911,17 @@ MISTAKES = {
         """,
         "3 is called, but it is no function",
     ),
+    "an unsigned word that meets a signed number": (
+        """
+        def f(x):
+            bits, n = np.uint64(x), 0
+            while bits:
+                bits &= bits - 1  # here
+                n += 1
+            return n
+        """,
+        r"no such operation for these types: iand.*float64\); what is a uint64 once and signed once becomes",
+    ),
     "inside numba": (
         """
         def f(x):
