@@ -26,6 +26,7 @@ import functools
 import hashlib
 import inspect
 import itertools
+import multiprocessing
 import os
 import pickle
 import secrets
@@ -99,7 +100,7 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
         self._counting: _Counting | None = None
         # A dispatcher is known before it is filled, and must not be taken by another thread until then.
         with _translating:
-            self._cache = _ContentCache(source, translation.key(source), label or source.__name__)
+            self._cache = _ContentCache(source, translation.key(source), label)
             translation.fill(copy, source, ())
 
     def _compile_for_args(self, *arguments: Any, **keywords: Any) -> Any:
@@ -116,6 +117,7 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
             with _translating:
                 self._counting = _Counting(self)
         begin()
+        _forget_failures()
         try:
             entry = self._counting._compile_for_args(*arguments, **keywords)
         except (UserError, Warning):
@@ -186,7 +188,7 @@ class _Translation:
         versions = sys.version_info[:3], numba.__version__, np.__version__, _BITS, config.OPT, config.BOUNDSCHECK
         return _hash(versions, _options(self.checked), _function_key(function, self._keys))
 
-    def inner(self, function: types.FunctionType, callers: tuple[types.FunctionType, ...]) -> Dispatcher:
+    def inner(self, function: types.FunctionType, callers: tuple[types.FunctionType, ...]) -> _Inner:
         """The dispatcher of `function` as other compiled functions see it; one per content, so that each compiles once a process."""
         known = _inner_dispatchers.setdefault(function, {})
         key = self.checked, _function_key(function, self._keys)
@@ -253,8 +255,18 @@ def _fill_counting(copy: types.FunctionType, function: types.FunctionType) -> No
         cell.cell_contents = counting(old.cell_contents)
 
 
-_inner_dispatchers: WeakKeyDictionary[Callable[..., Any], dict[tuple[bool, str], Dispatcher]] = WeakKeyDictionary()
+_inner_dispatchers: WeakKeyDictionary[Callable[..., Any], dict[tuple[bool, str], _Inner]] = WeakKeyDictionary()
 _translating = threading.Lock()
+
+
+def _forget_failures() -> None:
+    """numba remembers what failed to compile and raises it again, with the places of the first time: where two games share a helper,
+    the second would be told of the first one's file. Within one compilation that memory saves trying everything twice."""
+    with _translating:
+        for known in _inner_dispatchers.values():
+            for inner in known.values():
+                if inner._counting is not None:
+                    inner._counting._compiler._failed_cache.clear()
 
 
 def _empty_copy(function: types.FunctionType) -> types.FunctionType:
@@ -488,7 +500,7 @@ class _ContentCache(_Cache):  # type: ignore[misc]
                 with contextlib.suppress(OSError):  # somebody else's file
                     os.utime(path)
                 return result
-        _announce(self._label)
+        _announce(self._label, self._function.__name__)
         return None
 
     def of_counting(self) -> _ContentCache:
@@ -567,11 +579,13 @@ def _prune(folder: Path) -> None:
 _announced: set[str] = set()
 
 
-def _announce(label: str) -> None:
-    if label not in _announced:
-        _announced.add(label)
-        with contextlib.suppress(OSError):  # nobody reads it any more
-            print(f"compiling {label} (first run only) …", file=sys.stderr, flush=True)
+def _announce(label: str, name: str) -> None:
+    """Once per label; of what has none only where nothing was said yet. A worker leaves it to the command that started it."""
+    if label in _announced or (_announced and not label) or multiprocessing.parent_process() is not None:
+        return
+    _announced.add(label)
+    with contextlib.suppress(OSError):  # nobody reads it any more
+        print(f"compiling {label or name} (first run only) …", file=sys.stderr, flush=True)
 
 
 def _start_symbols_at_random() -> None:

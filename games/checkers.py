@@ -483,9 +483,14 @@ def game() -> Rules:
 
     def parse(state: Any, text: str) -> None:
         match = FORM.fullmatch(text.upper())
-        if match is None or match[2] == match[4]:
+        if match is None:
             raise ValueError(
-                f"expected a position such as B:W21,22,K30:B1,2,K3 and perhaps x15 or 12 behind, got '{text}'"
+                "expected who moves and each side's squares, as in B:W21,22,K30:B1,2,K3 (then ' x15' for a piece on 15 that must jump "
+                f"on, or ' 12' for so many plies without a jump or a move of a man), got '{text}'"
+            )
+        if match[2] == match[4]:
+            raise ValueError(
+                f"expected white's squares (W…) and black's (B…), got {COLOURS['BW'.index(match[2])]}'s twice"
             )
         sides = {match[2]: placed(match[2], match[3]), match[4]: placed(match[4], match[5])}
         (black, black_kings), (white, white_kings) = sides["B"], sides["W"]
@@ -494,11 +499,21 @@ def game() -> Rules:
             raise ValueError(f"expected each square once, got {next(both)} for black and for white")
         mover = "BW".index(match[1])
         if not (black, white)[1 - mover]:
-            raise ValueError(f"expected a piece of {COLOURS[1 - mover]}, who moved last, got none")
+            last = COLOURS[1 - mover]
+            raise ValueError(
+                f"expected at least one {last} piece, for {COLOURS[mover]} is to move and {last} moved last, got none"
+            )
         kings = black_kings | white_kings
         quiet = int(match[7] or 0)
-        if quiet > LIMIT or (quiet and (not kings or match[6])):
-            raise ValueError(f"expected at most {LIMIT} quiet plies, none without kings or amid jumps, got {quiet}")
+        without = "plies without a jump or a move of a man"
+        if quiet > LIMIT:
+            raise ValueError(f"expected at most {LIMIT} {without}, which draw the game, got {quiet}")
+        if quiet and not kings:
+            raise ValueError(f"expected a king, the only piece that can have made {quiet} {without}, got none")
+        if quiet and match[6]:
+            raise ValueError(
+                f"expected x{match[6]} or {quiet} behind the squares, not both: who has just jumped begins the count anew"
+            )
         state.pieces[0], state.pieces[1], state.kings = U(black), U(white), U(kings)
         state.mover, state.jumper, state.quiet = mover, -1, quiet
         if match[6]:
@@ -508,8 +523,19 @@ def game() -> Rules:
             for direction in range(DIRECTIONS):
                 way = shifted(shifted(empty(state), direction) & empty(state), direction)
                 arrived |= movers(state, mover, direction) & way
-            if not arrived & all_jumpers(state, mover) & bit or popcount(state.pieces[1 - mover]) == 12:
-                raise ValueError(f"expected a {COLOURS[mover]} piece that has jumped and can jump on, got {square}")
+            why = ""
+            if not state.pieces[mover] & bit:
+                why = f"no {COLOURS[mover]} piece stands there"
+            elif popcount(state.pieces[1 - mover]) == 12:
+                why = f"no {COLOURS[1 - mover]} piece has been taken"
+            elif not all_jumpers(state, mover) & bit:
+                why = "it has nothing to jump over"
+            elif not arrived & bit:
+                why = "it can't have come there by a jump"
+            if why:
+                raise ValueError(
+                    f"expected a {COLOURS[mover]} piece that has jumped and can jump on, got {square}: {why}"
+                )
             state.jumper = CELLS[square - 1]
 
     return Rules(

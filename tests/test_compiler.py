@@ -25,6 +25,7 @@ import pytest
 from base import compiler
 from base.compiler import compiled, content_key
 from base.errors import UserError
+from base.pool import run_jobs
 from base.seeds import below
 from games import load
 
@@ -146,6 +147,19 @@ def test_an_edit_takes_effect_at_once_wherever_it_stands_and_a_comment_costs_not
         path = tmp_path / f"{name}.py"
         path.write_text("# One more line.\n" + path.read_text().replace("):\n", "):  # and a word\n"))
     assert run(tmp_path, "run.py", 200) == (str(28 - 33 + 2 + 40 - 200), "")
+
+
+def compile_in_worker(job: int) -> int:
+    return compiled(affine(job), label=f"game {job}")(1)
+
+
+def test_the_screen_says_once_what_is_compiled_and_workers_say_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    for number, label in enumerate(["a game", "", "a game", "another"]):
+        compiled(affine(100 + number), label=label)(1)
+    said = ["compiling a game (first run only) …", "compiling another (first run only) …"]
+    assert capfd.readouterr().err.splitlines() == said
+    assert sorted(run_jobs(compile_in_worker, [7, 8], workers=1)) == [(0, affine(7)(1)), (1, affine(8)(1))]
+    assert capfd.readouterr().err == ""
 
 
 def test_what_changes_between_two_compilations_in_one_process_is_seen() -> None:
@@ -897,6 +911,17 @@ MISTAKES = {
         """,
         "3 is called, but it is no function",
     ),
+    "an unsigned word that meets a signed number": (
+        """
+        def f(x):
+            bits, n = np.uint64(x), 0
+            while bits:
+                bits &= bits - 1  # here
+                n += 1
+            return n
+        """,
+        r"no such operation for these types: iand.*float64\); what is a uint64 once and signed once becomes",
+    ),
     "inside numba": (
         """
         def f(x):
@@ -944,6 +969,14 @@ def test_what_a_helper_of_the_house_was_handed_its_caller_is_told(tmp_path: Path
     text = "def f(x):\n    y = x\n    return g(y)\ndef g(x):\n    return below(x, 3)  # here"
     with pytest.raises(UserError, match=r"my game\.py, line 5: can't be compiled\nno such operation for these types: "):
         compiled(define(text, file=str(tmp_path / "my game.py"), below=below))(1)
+
+
+def test_what_two_files_handed_one_helper_each_is_told_of_its_own() -> None:
+    """numba remembers what failed, with the places of the first failure."""
+    texts = ["def f(x):\n    return below(x, 3)", "def f(x):\n    y = x\n    return below(y, 3)"]
+    for text, file, line in [(texts[0], "one.py", 2), (texts[1], "two.py", 3), (texts[0], "three.py", 2)]:
+        with pytest.raises(UserError, match=rf"^/games/{file}, line {line}: can't be compiled\nno such operation"):
+            compiled(define(text, file=f"/games/{file}", below=below))(1)
 
 
 @pytest.mark.parametrize("value", [{1: 2}, [1], {1}, object(), UserError], ids=lambda value: type(value).__name__)
@@ -1047,7 +1080,7 @@ def test_what_allocates_compiles_too_and_the_next_process_does_not_try_without(
     fast = [compiled(define(text, np=np, m=module, T=(1, 2)), checked=checked) for _ in range(2)]
     assert fast[0](3) == fast[0](3) == expected
     assert len(list(kernels.glob("*.kernel"))) == 2  # the code, and a note that it counts
-    monkeypatch.setattr(compiler, "_announce", lambda label: pytest.fail("compiled anew"))
+    monkeypatch.setattr(compiler, "_announce", lambda *_: pytest.fail("compiled anew"))
     assert fast[1](3) == fast[1](3) == expected
 
 
