@@ -21,7 +21,8 @@ from arena.ladder import PAIRINGS, Goal, Ladder
 from arena.matching import tell
 from arena.players import make_player
 from arena.rungs import Rungs, standard_openings, standard_rungs
-from arena.standings import Row, Standings, brief
+from arena.scale import Place, Scale, Watch
+from arena.standings import Standings
 from arena.store import Store, default_file
 from base.errors import INTERRUPTED, UserError
 from base.options import written
@@ -103,96 +104,44 @@ def run_rate(options: argparse.Namespace) -> int:
     rungs = standard_rungs(game)
     steps = checkpoints_of(options.player)
     named = {step: f"net:{written(str(path))},sims={options.sims}" for step, path in steps.items()}
-    goal, foundation = Goal(options.games), Goal(options.rung_games)
     first = next(iter(named.values()), options.player)
     if (
         make_player(first, game).text == make_player(rungs.anchor, game).text
     ):  # or what is wrong with it, before hours of games
         raise UserError(f"rate: expected another player than {rungs.anchor}, whose Elo is 0 by definition")
+    found: dict[int | None, Place] = {}
     with _store(options, game) as store:
-        ladder = Ladder(game, rungs.players, store, rungs.anchor, openings=rungs.openings, seed=options.seed)
-        is_interrupted = _lay(ladder, foundation, options.workers)
-        found: dict[int | None, dict[str, Any]] = {}
+        scale = Scale(game, rungs, store, options.seed)
+        if missing := scale.missing(options.rung_games):
+            tell(f"the standard rungs of {game.name} lack {missing} games among themselves: those come first")
+            with _bar("games of the rungs") as watch:
+                scale.lay(options.rung_games, options.workers, watch)
+        is_interrupted = scale.ladder.is_interrupted
         for step, player in named.items() if steps else [(None, options.player)]:
             if is_interrupted:
                 break
-            found[step], is_interrupted = _rated(game, store, rungs, player, goal, options)
+            with _bar(player) as watch:
+                found[step] = scale.place(player, options.games, options.workers, watch)
+            _say_how_it_ended(found[step].ladder)
+            is_interrupted = found[step].ladder.is_interrupted
     if is_interrupted:
         tell("interrupted; what was played is kept")
     if not steps:
         if found:
-            print(json.dumps(found[None], ensure_ascii=False) if options.json else one_line(found[None]))
+            print(json.dumps(found[None].as_json(), ensure_ascii=False) if options.json else found[None])
     elif options.json:
-        curve = [{"step": step} | each for step, each in found.items()]
+        curve = [{"step": step} | each.as_json() for step, each in found.items()]
         print(json.dumps({"game": game.name, "run": options.player, "checkpoints": curve}, ensure_ascii=False))
     else:
         print(curve_table(found))
     return INTERRUPTED if is_interrupted else 0
 
 
-def _lay(ladder: Ladder, goal: Goal, workers: int) -> bool:
-    """The rungs' own results, where they are missing. True if interrupted."""
-    assert goal.games is not None
-    missing = ladder.missing(goal)
-    if missing and ladder.choose(ladder.pairs()) is not None:
-        tell(f"the standard rungs of {ladder.game.name} lack {2 * missing} games among themselves: those come first")
-        with _playing(ladder, goal, "games of the rungs") as watch:
-            ladder.play(goal, workers, watch)
-    return ladder.is_interrupted
-
-
-def _rated(
-    game: Game, store: Store, rungs: Rungs, player: str, goal: Goal, options: argparse.Namespace
-) -> tuple[dict[str, Any], bool]:
-    """A player's place among the rungs, and whether it was interrupted."""
-    ladder = Ladder(game, [*rungs.players, player], store, rungs.anchor, openings=rungs.openings, seed=options.seed)
-    text = ladder.texts[player]  # a net's hash
-    goal = Goal(goal.games, goal.interval, of=text)
-    with _playing(ladder, goal, brief(text)) as watch:
-        ladder.play(goal, options.workers, watch)
-    _say_how_it_ended(ladder)
-    standings = Standings(game, ladder.ratings(), ladder.counts)
-    row = next(row for row in standings.rows if row.player == text)
-    return as_json(standings, row), ladder.is_interrupted
-
-
-def as_json(standings: Standings, row: Row) -> dict[str, Any]:
-    """The line that `rate --json` ends with."""
-    everybody = standings.as_json()
-    found: dict[str, Any] = next(each for each in everybody["players"] if each["player"] == row.player)
-    met = []
-    for each in everybody["players"]:
-        points, games = standings.against(row.player, each["player"])
-        if games:
-            met.append(
-                {"player": each["player"], "elo": each["elo"], "games": games, "score": round(points / games, 6)}
-            )
-    return (
-        {"game": everybody["game"], "version": everybody["version"], "anchor": everybody["anchor"]}
-        | found
-        | {"rungs": met}
-    )
-
-
-def one_line(found: dict[str, Any]) -> str:
-    """`othello alphabeta:depth=4: Elo +905 ± 31 [+876, +938], 200 games against 6 rungs, random = 0`"""
-    who, zero = brief(found["player"]), brief(found["anchor"])
-    against = f"{found['games']} games against {len(found['rungs'])} rungs"
-    return f"{found['game']} {who}: Elo {_elo(found)}, {against}, {zero} = 0"
-
-
-def curve_table(found: dict[int | None, dict[str, Any]]) -> str:
+def curve_table(found: dict[int | None, Place]) -> str:
     """A line for each checkpoint."""
     lines = [f"{'step':>10}  {'Elo':<28}{'games':>7}"]
-    lines += [f"{step:>10}  {_elo(each):<28}{each['games']:>7}" for step, each in found.items()]
+    lines += [f"{step:>10}  {each.elo():<28}{each.row.games:>7}" for step, each in found.items()]
     return "\n".join(lines)
-
-
-def _elo(found: dict[str, Any]) -> str:
-    low, high = found["elo_interval"]
-    return (
-        "unknown" if found["elo"] is None else f"{found['elo']:+.0f} ± {(high - low) / 2:.0f} [{low:+.0f}, {high:+.0f}]"
-    )
 
 
 def checkpoints_of(text: str) -> dict[int, Path]:
@@ -226,6 +175,18 @@ def _playing(ladder: Ladder, goal: Goal, what: str) -> Iterator[Any]:
     total = 2 * ladder.missing(goal) if goal.games is not None and goal.interval is None else None
     with tqdm(total=total, desc=what, unit=" games", disable=None, smoothing=0.1) as bar:
         yield lambda blocks: bar.update(2 * blocks)
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Watch]:
+    """The same for who says (done, total)."""
+    with tqdm(desc=what, unit=" games", disable=None, smoothing=0.1) as bar:
+
+        def watch(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield watch
 
 
 def _say_how_it_ended(ladder: Ladder) -> None:

@@ -38,6 +38,10 @@ def standard_openings(game: Game) -> str:
     return read_rungs(path).openings if path.exists() else ""
 
 
+def has_standard_rungs(game: Game) -> bool:
+    return _file_of(game).exists()
+
+
 def _file_of(game: Game) -> Path:
     return FOLDER / f"{game.name.partition(':')[0]}.toml"
 

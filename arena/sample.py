@@ -52,16 +52,21 @@ def oracle_sample(game: Game, count: int, seed: int = 1, workers: int = 0) -> li
 
 
 def make_sample(
-    game: Game, count: int, seed: int, workers: int, progress: Progress = lambda done, total: None
+    game: Game,
+    count: int,
+    seed: int,
+    workers: int,
+    progress: Progress = lambda done, total: None,
+    first_stage: int = 0,
 ) -> Sample:
-    """The same with what was left out; `progress(done, total)` is called now and then."""
+    """The same with what was left out; `progress(done, total)` is called now and then. `first_stage`: no earlier fifth of the game."""
     if count < 1:
         raise UserError(f"sample: expected at least 1 position, got {count}")
 
     def make(known: dict[str, Answer], keep: Keep) -> Sample:
-        return _Making(game, count, seed).run(workers, known, keep, progress)
+        return _Making(game, count, seed, first_stage).run(workers, known, keep, progress)
 
-    return cached(game, ["sample", count, seed], make)
+    return cached(game, ["sample", count, seed, *([first_stage] if first_stage else [])], make)
 
 
 @dataclass(frozen=True)
@@ -75,16 +80,18 @@ class Candidate:
 
 
 class _Making:
-    """A sample being made. Its ten cells, a fifth of the game and a source each, are filled one after the other, the last fifth first.
+    """A sample being made. Its cells, a fifth of the game and a source each, are filled one after the other, the last fifth first.
 
     Candidates are a function of game, seed and cell; what is taken of them depends on their order, never on who solves them when.
     What is too hard at some point of the game is taken to be so before it: `horizon` is the band up to which nothing is tried any more.
     """
 
-    def __init__(self, game: Game, count: int, seed: int) -> None:
+    def __init__(self, game: Game, count: int, seed: int, first_stage: int) -> None:
         self.game, self.count, self.seed = game, count, seed
         self.length = length_of(game)
-        self.cells = [(stage, source) for stage in reversed(range(STAGES)) for source in range(len(SOURCES))]
+        self.cells = [
+            (stage, source) for stage in reversed(range(first_stage, STAGES)) for source in range(len(SOURCES))
+        ]
         self.wanted = [(count + cell) // len(self.cells) for cell in range(len(self.cells))]
         self.found: list[list[Solved]] = [[] for _ in self.cells]
         self.idle = [0] * len(self.cells)  # in which every move keeps the value

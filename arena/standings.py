@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,12 @@ class Row:
     games: int
     score: float | None
     """Its share of all points that it played for."""
+    label: str = ""
+    """What it is called in tables; '' by its own text."""
 
     @property
     def name(self) -> str:
-        return brief(self.player)
+        return self.label or brief(self.player)
 
     @property
     def interval(self) -> str:
@@ -53,9 +56,15 @@ class Row:
 
 
 class Standings:
-    """The rows, strongest first."""
+    """The rows, strongest first. `labels` are names for some of the players."""
 
-    def __init__(self, game: Game, ratings: Ratings, counts: Mapping[tuple[str, str], Counts]) -> None:
+    def __init__(
+        self,
+        game: Game,
+        ratings: Ratings,
+        counts: Mapping[tuple[str, str], Counts],
+        labels: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.game, self.ratings, self.anchor = game, ratings, ratings.players[ratings.anchor]
         self._counts = counts
         rows = []
@@ -65,7 +74,7 @@ class Standings:
             numbers = [each[i] for each in (ratings.elo, ratings.low, ratings.high)]
             elo, low, high = (None if math.isnan(number) else float(number) for number in numbers)
             score = sum(points for points, _ in met) / games if games else None
-            rows.append(Row(player, elo, low, high, games, score))
+            rows.append(Row(player, elo, low, high, games, score, labels.get(player, "")))
         self.rows = sorted(rows, key=lambda row: (-math.inf if row.elo is None else row.elo, row.player), reverse=True)
 
     def against(self, player: str, other: str) -> tuple[float, int]:

@@ -9,10 +9,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from arena.players import make_player
 from base.errors import UserError
-from checkpoints import all_of
 from games.record import read_records
 from selfplay.workers import Workers
-from train.evaluation import Arena, EvaluationSettings
 from train.log import RunLog, compact
 from train.start import start
 
@@ -31,26 +29,6 @@ def test_curves_of_a_run_that_goes_on_have_no_step_twice(tmp_path: Path) -> None
         for games in (24, 32):
             log.curves(games, {"loss/policy": 2.0})
     assert curve(tmp_path, "loss/policy") == [(8, 1.0), (16, 1.0), (24, 2.0), (32, 2.0)]
-
-
-def test_arena_measures_a_checkpoint(tmp_path: Path) -> None:
-    run(tmp_path / "run", 8)
-    checkpoint = all_of(tmp_path / "run")[-1]
-    how = EvaluationSettings(rungs=("random",), blocks=3, simulations=20, sample=20)
-    log = RunLog(tmp_path, 0, quiet=True)
-    arena = Arena(how, 0)
-    arena.prepare(GAME, log)
-    found = arena(GAME, checkpoint, 1, log)
-    assert found.curves == arena(GAME, checkpoint, 1, log).curves
-    assert found.details["random"]["games"] == 6
-    assert found.curves["score/random"] > 0.5
-    assert 0.5 < found.curves["accuracy/search"] <= 1
-    assert "against random" in found.line and "policy keeps" in found.line
-
-
-def test_wrong_rung_is_refused_before_the_run_begins() -> None:
-    with pytest.raises(UserError, match="unknown player 'utc'"):
-        Arena(EvaluationSettings(rungs=("utc:sims=5",)), 0).prepare(GAME, RunLog(Path(), 0, quiet=True))
 
 
 def test_net_is_a_player_by_the_name_of_its_run(tmp_path: Path, monkeypatch: Any) -> None:
@@ -122,7 +100,7 @@ def test_lost_worker_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
 
 
 def test_changed_evaluation_is_a_changed_configuration() -> None:
-    assert tiny("evaluation.blocks=3") != tiny()
+    assert tiny("evaluation.games=3") != tiny()
 
 
 def test_large_numbers_are_short() -> None:

@@ -16,7 +16,8 @@ class Budget:
     games: int = 0
     """Rounded up to whole iterations. 0: no such limit."""
     minutes: float = 0.0
-    """0: no such limit."""
+    """By the clock, the evaluations between iterations included. What is prepared before the first game (rungs, solved positions) and
+    the evaluation of the last checkpoint come on top. 0: no such limit."""
 
     def __post_init__(self) -> None:
         for name in ("games", "minutes"):

@@ -1,16 +1,19 @@
-"""How strong a checkpoint is, asked every few iterations: matches against classical players, and accuracy against the exact solver.
+"""How strong a checkpoint is, asked every few iterations: its Elo on the game's standard scale, and its accuracy against the solver.
 
     evaluate = Arena(settings, workers)
-    evaluate.prepare(game, log)                     # solves the sample of positions, where there is to be one
-    found = evaluate(game, checkpoint, seed, log)   # found.line, found.curves
+    evaluate.prepare(game, log)                     # the rungs' own games and the solved positions, where they are missing
+    found = evaluate(game, checkpoint, seed, log)   # found.line, found.curves, found.elo
+    print(evaluate.table(game, {checkpoint: "the last one"}))
 
-The rungs are the same for all checkpoints of a run: what changes from one point of a curve to the next is the network. The Elo shown
-is the difference to the rung, with its interval of 95 %, as `python -m arena match` would say it.
+The scale is that of `python -m arena rate`: the same rungs, openings and results, in runs/ladders/GAME.sqlite (arena/scale.py), so
+what a run has measured counts there and the other way round. A game of two that has no standard rungs gets a scale from the rungs
+of the configuration, with the random player as 0. Where more than two play there is no Elo: a match against each of the rungs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,12 +21,20 @@ from typing import Any, Protocol
 from arena.accuracy import asked, summary
 from arena.match import Match
 from arena.players import make_player
+from arena.rungs import Rungs, has_standard_rungs, standard_openings, standard_rungs
 from arena.sample import make_sample
-from arena.tally import Tally
+from arena.scale import Scale
+from arena.standings import signed
+from arena.store import Store, default_file
+from arena.tally import Estimate
 from base.errors import UserError
+from base.options import written
 from base.pool import run_jobs
 from games import Game
 from train.log import RunLog
+
+ANCHOR = "random"  # of a game without standard rungs
+FIRST_STAGE = 1  # the solved positions are of later fifths of a game than the first, which takes minutes
 
 
 @dataclass(frozen=True)
@@ -32,22 +43,26 @@ class EvaluationSettings:
 
     every: int = 10
     """Iterations between evaluations; the last checkpoint is always evaluated. 0: never."""
-    rungs: tuple[str, ...] = ("uct:sims=200", "uct:sims=1000")
-    """Whom the checkpoint plays, as `python -m arena players` has them."""
-    blocks: int = 10
-    """Openings of each match, each played in all arrangements of the two."""
+    rungs: tuple[str, ...] = ("random", "uct:sims=10", "uct:sims=100", "uct:sims=1000")
+    """Whom the checkpoint plays: those of the standard rungs that are quick, or others, as `python -m arena players` has them."""
+    rung_games: int = 60
+    """Of a rung against the others, in the mean, before the first checkpoint is measured; once for all runs of a game."""
+    games: int = 50
+    """Of the checkpoint each time: against the rungs that tell most; among more than two, evenly against all, in whole blocks."""
     simulations: int = 100
     """Of the checkpoint's own search, each move."""
     sample: int = 0
-    """Positions solved exactly, on which its moves are judged; for games that the solver can do. 0: none."""
+    """Positions on which its moves are judged by the solver, of the last four fifths of games that the solver can do. 0: none."""
 
     def __post_init__(self) -> None:
         for name in ("every", "sample"):
             if getattr(self, name) < 0:
                 raise UserError(f"{name}: expected 0 or more, got {getattr(self, name)}")
-        for name in ("blocks", "simulations"):
+        for name in ("rung_games", "games", "simulations"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        if not self.rungs:
+            raise UserError("rungs: expected one player at least, got none")
 
 
 @dataclass(frozen=True)
@@ -59,7 +74,9 @@ class Evaluation:
     curves: Mapping[str, float] = field(default_factory=dict)
     """For TensorBoard."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Of each match and of each accuracy, as `--json` gives them."""
+    """Of the place on the scale, of each match and of each accuracy, as `--json` gives them."""
+    elo: tuple[float, ...] = ()
+    """On the game's scale, and the ends of its interval of 95 %; empty where there is none."""
 
 
 class Evaluate(Protocol):
@@ -71,66 +88,113 @@ class Evaluate(Protocol):
 class Arena:
     """Measures as `python -m arena` does."""
 
-    def __init__(self, settings: EvaluationSettings, workers: int) -> None:
-        self.settings, self.workers = settings, workers
+    def __init__(self, settings: EvaluationSettings, workers: int, file: Path | None = None) -> None:
+        """`file`: where the ladder's results are; without it, where `python -m arena rate` has them."""
+        self.settings, self.workers, self.file = settings, workers, file
+
+    def player(self, checkpoint: Path) -> str:
+        """The checkpoint as it is measured."""
+        return f"net:{written(str(checkpoint))},sims={self.settings.simulations}"
 
     def prepare(self, game: Game, log: RunLog) -> None:
-        """What is done once: rungs that cannot be made are refused, positions are solved (and cached for all runs)."""
-        for rung in self.settings.rungs:
-            make_player(rung, game)
-        if self.settings.sample:
+        """What is done once and kept for all runs: the rungs play each other, positions are solved. A wrong rung is refused."""
+        how = self.settings
+        if game.players == 2:
+            with self._scale(game) as scale:
+                if missing := scale.missing(how.rung_games):
+                    log.say(f"the rungs of {game.name} lack {missing} games among themselves: those come first, once")
+                    with log.progress("games of the rungs", "game") as progress:
+                        scale.lay(how.rung_games, self.workers, progress)
+                    if scale.ladder.is_interrupted:
+                        raise KeyboardInterrupt
+        else:
+            for rung in how.rungs:
+                make_player(rung, game)
+        if how.sample:
             with log.progress("solving", "position") as progress:
-                make_sample(game, self.settings.sample, 1, self.workers, progress)
+                make_sample(game, how.sample, 1, self.workers, progress, FIRST_STAGE)
 
     def __call__(self, game: Game, checkpoint: Path, seed: int, log: RunLog, /) -> Evaluation:
-        how = self.settings
-        search, policy = f'net:"{checkpoint}",sims={how.simulations}', f'net:"{checkpoint}",sims=0'
+        ways = [self._place(game, checkpoint, log)] if game.players == 2 else self._matches(game, checkpoint, seed, log)
+        if self.settings.sample:
+            ways.append(self._accuracy(game, checkpoint, log))
+        curves = {name: value for each in ways for name, value in each.curves.items()}
+        details = {name: value for each in ways for name, value in each.details.items()}
+        return Evaluation(", ".join(each.line for each in ways), curves, details, ways[0].elo)
+
+    def table(self, game: Game, checkpoints: Mapping[Path, str]) -> str:
+        """Where these stand among the rungs, under the names that are given to them; '' where there is no ladder."""
+        if game.players != 2:
+            return ""
+        with self._scale(game) as scale:
+            return scale.standings({self.player(path): words for path, words in checkpoints.items()}).text()
+
+    @contextmanager
+    def _scale(self, game: Game) -> Iterator[Scale]:
+        rungs, chosen = rungs_of(game, self.settings), self.settings.rungs
+        with Store(self.file or default_file(game), game) as store:
+            yield Scale(game, rungs, store, opponents=chosen)
+
+    def _place(self, game: Game, checkpoint: Path, log: RunLog) -> Evaluation:
+        with self._scale(game) as scale, log.progress("against the rungs", "game") as progress:
+            place = scale.place(self.player(checkpoint), self.settings.games, self.workers, progress)
+        if place.ladder.is_interrupted:
+            raise KeyboardInterrupt
+        row, details = place.row, {"search": place.as_json()}
+        if row.elo is None or row.low is None or row.high is None:  # no chain of results leads to the anchor
+            return Evaluation("Elo unknown", {}, details)
+        elo = (row.elo, row.low, row.high)
+        line = f"Elo {signed(row.elo)} {row.interval}"
+        return Evaluation(line, _curves("elo/search", Estimate(*elo)), details, elo)
+
+    def _matches(self, game: Game, checkpoint: Path, seed: int, log: RunLog) -> list[Evaluation]:
+        """One against each rung."""
+        found = []
+        for rung in self.settings.rungs:
+            match = Match(game, self.player(checkpoint), rung, seed)
+            blocks = max(1, round(self.settings.games / len(self.settings.rungs) / match.block_size))
+            total = blocks * match.block_size
+            with log.progress(f"against {rung}", "game") as progress:
+                tally = match.play(blocks, self.workers, watch=lambda so_far, _: progress(so_far.games, total))  # noqa: B023
+            if match.is_interrupted:
+                raise KeyboardInterrupt
+            utility = tally.utility(0)
+            found.append(
+                Evaluation(_utility(utility, rung), _curves(f"utility/{rung}", utility), {rung: tally.as_json()})
+            )
+        return found
+
+    def _accuracy(self, game: Game, checkpoint: Path, log: RunLog) -> Evaluation:
+        """Of the search, and of the policy alone."""
+        sample = make_sample(game, self.settings.sample, 1, self.workers, first_stage=FIRST_STAGE).positions
+        players = {"search": self.player(checkpoint), "policy": f"net:{written(str(checkpoint))},sims=0"}
+        jobs = [(game.spec, player, solved.line) for player in players.values() for solved in sample]
+        asking = run_jobs(asked, jobs, self.workers, ordered=True)
+        answers = [answer for _, answer in log.bar(asking, len(jobs), "accuracy", "move")]
         words: list[str] = []
         curves: dict[str, float] = {}
         details: dict[str, Any] = {}
-        for rung in how.rungs:
-            tally = self._match(game, search, rung, seed, log)
-            details[rung] = tally.as_json()
-            words.append(f"{_strength(tally)} against {rung}")
-            curves |= {f"score/{rung}": _known(tally.score().value), **_elo_curves(rung, tally)}
-        if how.sample:
-            sample = make_sample(game, how.sample, 1, self.workers).positions
-            for name, player in (("search", search), ("policy", policy)):
-                jobs = [(game.spec, player, solved.line) for solved in sample]
-                answers = log.bar(
-                    run_jobs(asked, jobs, self.workers, ordered=True), len(jobs), f"accuracy, {name}", "move"
-                )
-                found = summary(game, player, sample, [answer for _, answer in answers])
-                details[f"accuracy/{name}"] = found.as_json()
-                curves |= {f"accuracy/{name}": _known(found.kept.share), f"brier/{name}": found.brier.mean}
-                words.append(f"{name} keeps {_known(found.kept.share):.1%}")
+        for number, (name, player) in enumerate(players.items()):
+            found = summary(game, player, sample, answers[number * len(sample) : (number + 1) * len(sample)])
+            share = found.kept.share or 0.0
+            words.append(f"{name} keeps {share:.1%}")
+            curves |= {f"accuracy/{name}": share, f"brier/{name}": found.brier.mean}
+            details[f"accuracy/{name}"] = found.as_json()
         return Evaluation(", ".join(words), curves, details)
 
-    def _match(self, game: Game, player: str, rung: str, seed: int, log: RunLog) -> Tally:
-        match = Match(game, player, rung, seed)
-        with log.progress(f"against {rung}", "game") as progress:
-            total = self.settings.blocks * match.block_size
-            tally = match.play(
-                self.settings.blocks, self.workers, watch=lambda so_far, games: progress(so_far.games, total)
-            )
-        if match.is_interrupted:
-            raise KeyboardInterrupt
-        return tally
+
+def rungs_of(game: Game, how: EvaluationSettings) -> Rungs:
+    """The scale of a game of two."""
+    if has_standard_rungs(game):
+        return standard_rungs(game)
+    return Rungs(tuple(dict.fromkeys([ANCHOR, *how.rungs])), ANCHOR, standard_openings(game))
 
 
-def _strength(tally: Tally) -> str:
-    """Elo with its interval where that is bounded; the score where it is not, or among more than two."""
-    score, elo = tally.score(), tally.elo()
-    if elo.value is not None and elo.low is not None and elo.high is not None:
-        return f"Elo {elo.value:+.0f} [{elo.low:+.0f}, {elo.high:+.0f}]"
-    return f"{_known(score.value):.0%} of the points"
+def _utility(found: Estimate, rung: str) -> str:
+    value, low, high = (0.0 if each is None else each for each in found)
+    return f"utility {value:+.2f} [{low:+.2f}, {high:+.2f}] against {rung}"
 
 
-def _elo_curves(rung: str, tally: Tally) -> dict[str, float]:
-    elo = tally.elo()
-    found = {"": elo.value, " low": elo.low, " high": elo.high}
-    return {f"elo/{rung}{name}": value for name, value in found.items() if value is not None}
-
-
-def _known(number: float | None) -> float:
-    return 0.0 if number is None else number
+def _curves(name: str, found: Estimate) -> dict[str, float]:
+    ends = zip((name, f"{name} low", f"{name} high"), found, strict=True)
+    return {each: value for each, value in ends if value is not None}

@@ -19,13 +19,14 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 
 from base.errors import UserError
 from base.files import read_json, write_json
 from base.seeds import derive
-from checkpoints import Card, commit, keep_every, save, verify
+from checkpoints import Card, Elo, commit, keep_every, read_card, save, verify, write_card
 from games import load
 from games.record import GameRecord
 from nets import make_net
@@ -219,12 +220,21 @@ class Loop:
             return
         games = self.progress.games
         path = self.run.evaluation(games)
+        checkpoint = self.run.checkpoint(games)
         if path.exists():
             with suppress(UserError, TypeError):
                 self.measured = Evaluation(**read_json(path))
+                note_elo(checkpoint, self.measured.elo)  # perhaps it was killed before, or the checkpoint written again
                 return
-        checkpoint = self.run.checkpoint(games)
         self.measured = self.evaluate(self.game, checkpoint, derive(self.config.seed, "evaluation", games), self.log)
         write_json(path, asdict(self.measured))
+        note_elo(checkpoint, self.measured.elo)
         self.log.say(f"{games:>7} games: {self.measured.line}")
         self.log.curves(games, self.measured.curves)
+
+
+def note_elo(checkpoint: Path, found: Sequence[float]) -> None:
+    """On the checkpoint's card: value, low, high."""
+    card = read_card(checkpoint)
+    if found and card.elo != (elo := Elo(*found)):
+        write_card(checkpoint, replace(card, elo=elo))

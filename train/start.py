@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from contextlib import suppress
+from pathlib import Path
 
+from arena.rungs import has_standard_rungs
 from base.errors import UserError
 from base.pool import WorkerDied
+from checkpoints import best
 from games import Game, load
 from train.budget import Budget
 from train.config import Config, compose
-from train.evaluation import Arena
+from train.evaluation import Arena, rungs_of
 from train.log import RunLog
 from train.loop import train
 from train.run import Run, folder_of, name_for, opened, stored
@@ -35,8 +39,8 @@ def start(options: argparse.Namespace) -> int:
         found = newest(run.states, lambda text: None)
         with RunLog(run.board, found[0].games if found else 0) as log:
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")
+            evaluate = Arena(config.evaluation, options.workers)
             try:
-                evaluate = Arena(config.evaluation, options.workers)
                 if config.evaluation.every:
                     evaluate.prepare(game, log)
                 progress = train(run, log, options.workers, evaluate)
@@ -45,7 +49,7 @@ def start(options: argparse.Namespace) -> int:
             except KeyboardInterrupt:
                 log.say(f"\n{run.folder}: stopped; the same command goes on")
                 raise
-        print(farewell(game, run, progress))
+        print(farewell(game, run, progress, evaluate))
     return 0
 
 
@@ -59,16 +63,29 @@ def configuration(game: Game, options: argparse.Namespace, before: Config | None
     return compose(game, options.config, changes)
 
 
-def farewell(game: Game, run: Run, progress: Progress) -> str:
-    """Where the checkpoint is, and the commands to play against it, to measure it, to open TensorBoard."""
-    net = f"net:{run.checkpoint(progress.games)},sims=100"
-    spec = shlex.quote(game.spec)
-    return "\n".join(
-        [
-            "",
-            f"the checkpoint    {run.checkpoint(progress.games)}",
-            f"play against it   python -m arena play {spec} human {shlex.quote(net)}",
-            f"measure it        python -m arena match {spec} {shlex.quote(net)} uct:sims=1000 --games 200",
-            f"TensorBoard       tensorboard --logdir {shlex.quote(str(run.board))}",
-        ]
-    )
+def farewell(game: Game, run: Run, progress: Progress, arena: Arena) -> str:
+    """Where the run's checkpoints stand, where the last one is, and the commands to play against it, to measure it, to watch."""
+    how, checkpoint = run.config.evaluation, run.checkpoint(progress.games)
+    spec, net = shlex.quote(game.spec), shlex.quote(arena.player(checkpoint))
+    table = arena.table(game, remarkable(run, checkpoint)) if how.every else ""
+    rows = [("the checkpoint", str(checkpoint)), ("play against it", f"python -m arena play {spec} human {net}")]
+    rows.append(("measure it", f"python -m arena match {spec} {net} uct:sims=1000 --games 200"))
+    if game.players == 2 and has_standard_rungs(game):
+        rows.append(("rate it", f"python -m arena rate {spec} {net}"))
+        rows.append(("rate the run", f"python -m arena rate {spec} {shlex.quote(run.name)} --sims {how.simulations}"))
+    elif game.players == 2:
+        others = " ".join(map(shlex.quote, rungs_of(game, how).players))
+        rows.append(("rate it", f"python -m arena ladder {spec} {others} {net}"))
+    if how.sample:
+        rows.append(("its accuracy", f"python -m arena accuracy {spec} {net}"))
+    rows.append(("TensorBoard", f"tensorboard --logdir {shlex.quote(str(run.board))}"))
+    width = max(len(name) for name, _ in rows) + 3
+    return "\n".join(["", *([table, ""] if table else []), *(f"{name:{width}}{text}" for name, text in rows)])
+
+
+def remarkable(run: Run, last: Path) -> dict[Path, str]:
+    """The checkpoints that the table shows, and what they are called there."""
+    found: dict[Path, list[str]] = {last: ["last"]}
+    with suppress(UserError):  # none has an Elo
+        found.setdefault(best(run.folder), []).insert(0, "best")
+    return {path: f"{run.name} after {int(path.name)} games ({', '.join(words)})" for path, words in found.items()}
