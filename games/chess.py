@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from base.bits import U, lowest_bit
+from base.bits import ONE, ZERO, U, lowest_bit
 from games import Rules
 from games.parts.chess_board import (
     ACTIONS,
@@ -50,14 +50,12 @@ from games.parts.chess_board import (
     LAST_NUMBER,
     LAST_RANKS,
     LIGHT,
-    ONE,
     PAWN,
     PLANES,
     QUEEN,
     RANK,
     ROOK,
     WHITE,
-    ZERO,
     State,
     in_check,
     kind_on,

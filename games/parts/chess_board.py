@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from base.bits import U, highest_bit, lowest_bit
+from base.bits import ONE, ZERO, U, highest_bit, lowest_bit
+from base.bitsets import set_of
 from base.seeds import mix
 
 WHITE, BLACK = 0, 1
@@ -35,7 +36,7 @@ LAST_NUMBER = 9999  # `move` stays there; no game from the start gets near
 
 # ── the board's geometry, as tables ──────────────────────────────────────────────────────────────────────────────────
 
-ZERO, ONE, EIGHT, ALL = U(0), U(1), U(8), U(0xFFFFFFFFFFFFFFFF)
+EIGHT, ALL = U(8), U(0xFFFFFFFFFFFFFFFF)
 COMPASS = ((0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1))
 JUMPS = ((1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2))
 
@@ -51,13 +52,9 @@ def walk(square: int, step: tuple[int, int], most: int = 7) -> list[int]:
     return found
 
 
-def board_of(squares: Any) -> int:
-    return sum(1 << square for square in squares)
-
-
 def leaps(steps: Any) -> Any:
     """[64]: the squares one step away."""
-    return np.array([board_of(to for step in steps for to in walk(square, step, 1)) for square in range(64)], np.uint64)
+    return np.array([set_of(to for step in steps for to in walk(square, step, 1)) for square in range(64)], np.uint64)
 
 
 FILE = np.array([0x0101010101010101 << file for file in range(8)], np.uint64)
@@ -65,13 +62,13 @@ RANK = np.array([0xFF << 8 * rank for rank in range(8)], np.uint64)
 NOT_A, NOT_H = ~FILE[0], ~FILE[7]
 LAST_RANKS = RANK[0] | RANK[7]
 LIGHT = U(0x55AA55AA55AA55AA)
-CENTRE = U(board_of(SQUARES.index(name) for name in ("d4", "e4", "d5", "e5")))
+CENTRE = set_of(SQUARES.index(name) for name in ("d4", "e4", "d5", "e5"))
 KING_MOVES, KNIGHT_MOVES = leaps(COMPASS), leaps(JUMPS)
 PAWN_CAPTURES = np.array([leaps([(-1, 1), (1, 1)]), leaps([(-1, -1), (1, -1)])])  # [colour, square]
 
 # RAYS[square, axis, 0 and 1]: the squares below and above on a file, rank, diagonal, antidiagonal.
 AXES = (((0, -1), (0, 1)), ((-1, 0), (1, 0)), ((-1, -1), (1, 1)), ((1, -1), (-1, 1)))
-RAYS = np.array([[[board_of(walk(s, step)) for step in axis] for axis in AXES] for s in range(64)], np.uint64)
+RAYS = np.array([[[set_of(walk(s, step)) for step in axis] for axis in AXES] for s in range(64)], np.uint64)
 ROOK_LINES, BISHOP_LINES = (np.bitwise_or.reduce(RAYS[:, axes], axis=(1, 2)) for axes in ((0, 1), (2, 3)))
 
 BETWEEN = np.zeros((64, 64), np.uint64)  # squares strictly between two on one line, else none
@@ -81,8 +78,8 @@ for _square in range(64):
     for _direction, _step in enumerate(COMPASS):
         _path = walk(_square, _step)
         for _distance, _to in enumerate(_path):
-            BETWEEN[_square, _to] = board_of(_path[:_distance])
-            LINE[_square, _to] = board_of([*_path, _square, *walk(_square, (-_step[0], -_step[1]))])
+            BETWEEN[_square, _to] = set_of(_path[:_distance])
+            LINE[_square, _to] = set_of([*_path, _square, *walk(_square, (-_step[0], -_step[1]))])
             MOVE[_square, _to] = (7 * _direction + _distance) * 64 + _square
     for _jump, _step in enumerate(JUMPS):
         for _to in walk(_square, _step, 1):

@@ -5,7 +5,8 @@ An action id is 64·plane + the square that is left; the planes are listed in `g
 
 from typing import Any
 
-from base.bits import U, lowest_bit
+from base.bits import ONE, ZERO, U, lowest_bit
+from base.bitsets import list_members
 from games.parts.chess_board import (
     ALL,
     BETWEEN,
@@ -27,7 +28,6 @@ from games.parts.chess_board import (
     LINE,
     MOVE,
     OFFSET,
-    ONE,
     PAWN,
     PAWN_CAPTURES,
     PIECE_KEY,
@@ -38,7 +38,6 @@ from games.parts.chess_board import (
     RIGHTS_KEPT,
     ROOK,
     WHITE,
-    ZERO,
     captures_left,
     captures_right,
     forward,
@@ -51,15 +50,6 @@ from games.parts.chess_board import (
     screens,
     threats,
 )
-
-
-def list_steps(actions: Any, n: int, targets: Any, base: int) -> int:
-    """Pawns that all make the same step: `base` + target is the action."""
-    while targets:
-        actions[n] = base + lowest_bit(targets)
-        targets &= targets - ONE
-        n += 1
-    return n
 
 
 def list_promotions(actions: Any, n: int, targets: Any, step: int, side: int) -> int:
@@ -87,10 +77,10 @@ def list_pawns(
         n = list_promotions(actions, n, one & LAST_RANKS, step, 1)
         n = list_promotions(actions, n, right & LAST_RANKS, right_step, 2)
         one, left, right = one & ~LAST_RANKS, left & ~LAST_RANKS, right & ~LAST_RANKS
-    n = list_steps(actions, n, left, CAPTURE_LEFT[colour] - left_step)
-    n = list_steps(actions, n, right, CAPTURE_RIGHT[colour] - right_step)
-    n = list_steps(actions, n, one, PUSH[colour] - step)
-    return list_steps(actions, n, two, DOUBLE_PUSH[colour] - 2 * step)
+    n = list_members(actions, n, left, CAPTURE_LEFT[colour] - left_step)
+    n = list_members(actions, n, right, CAPTURE_RIGHT[colour] - right_step)
+    n = list_members(actions, n, one, PUSH[colour] - step)
+    return list_members(actions, n, two, DOUBLE_PUSH[colour] - 2 * step)
 
 
 def may_castle(state: Any, colour: int, side: int, occupied: Any) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from base.bits import U, popcount
+from base.bits import ONE, U, popcount
 from games.parts.chess_board import (
     ACTIONS,
     BLACK,
@@ -18,7 +18,6 @@ from games.parts.chess_board import (
     LINE,
     MOVE,
     OFFSET,
-    ONE,
     PAWN,
     PAWN_CAPTURES,
     PLANES,

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from base.bits import U, lowest_bit, popcount
+from base.bits import ONE, ZERO, U, lowest_bit, popcount
 from games.parts.chess_board import (
     BISHOP,
     BISHOP_LINES,
@@ -19,7 +19,6 @@ from games.parts.chess_board import (
     LIGHT,
     NOT_A,
     NOT_H,
-    ONE,
     PAWN,
     PAWN_CAPTURES,
     PROMOTED,
@@ -28,7 +27,6 @@ from games.parts.chess_board import (
     ROOK,
     ROOK_LINES,
     WHITE,
-    ZERO,
     bishop_attacks,
     captures_left,
     captures_right,
