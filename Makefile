@@ -16,7 +16,7 @@ unexport PYTHONPATH PYTHONHOME MYPYPATH
 
 help:
 	@echo 'make setup   make .venv and install everything into it; again: nothing, or what changed'
-	@echo 'make train   a training run; not there yet (GAME=..., MINUTES=..., ARGS=...)'
+	@echo 'make train   a training run: connect four, ten minutes (GAME=..., MINUTES=..., ARGS=...)'
 	@echo 'make test    the tests (ARGS=... goes to pytest)'
 	@echo 'make check   lint, format, types, tests: what every change has to pass'
 	@echo 'make clean   remove caches and build products; .venv and runs/ stay'

@@ -2,6 +2,8 @@
 
 python -m arena players
 python -m arena match connect_four alphabeta:depth=4 uct:sims=500 --games 200
+python -m arena ladder connect_four
+python -m arena rate connect_four alphabeta:depth=5,tt=off
 python -m arena play connect_four human alphabeta:ms=500
 python -m arena accuracy connect_four alphabeta:depth=8
 echo "4 4" | python -m arena choose connect_four --player alphabeta:depth=10
@@ -19,6 +21,7 @@ from typing import Any
 from arena.choosing import answer, state_of
 from arena.drawing import tree_of, write_tree
 from arena.explaining import explanation
+from arena.laddering import add_ladder, add_rate, run_ladder, run_rate
 from arena.matching import add_match, run_match
 from arena.measuring import add_accuracy, run_accuracy
 from arena.players import FACTORIES, make_player, options_of, summary_of
@@ -40,6 +43,8 @@ def parser() -> Arguments:
     add_match(
         found.command("match", run_match, "two players against each other: who is stronger, by how much, how sure")
     )
+    add_ladder(found.command("ladder", run_ladder, "many players on one scale of Elo"))
+    add_rate(found.command("rate", run_rate, "one player's place on its game's standard scale, or a run's curve"))
     add_play(found.command("play", run_play, "at the terminal, against a player or a person, or as a spectator"))
     add_accuracy(found.command("accuracy", run_accuracy, "how often a player's moves keep what positions are worth"))
 

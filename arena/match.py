@@ -30,6 +30,8 @@ from base.seeds import derive
 from games import Game, load
 from games.record import GameRecord
 
+KEPT = 8  # players of a worker: their tables take memory
+
 
 class Job(NamedTuple):
     """One block, for a worker process."""
@@ -149,11 +151,12 @@ def arrangements(players: int) -> list[tuple[int, ...]]:
 
 
 def play_block(job: Job) -> list[bytes]:
-    """The records of a block's games. For worker processes: each makes its players once."""
-    game, seated = _table(job.game, job.players)
+    """The records of a block's games. For worker processes: each keeps the game and the players that it last used."""
+    game = _game(job.game)
     frames = []
     for number, sides in enumerate(arrangements(game.players)):
-        players = [seated(side, sides[:seat].count(side)) for seat, side in enumerate(sides)]
+        texts = [job.players[side] for side in sides]
+        players = [_player(job.game, text, texts[:seat].count(text)) for seat, text in enumerate(texts)]
         record = play_game(
             game,
             players,
@@ -167,12 +170,11 @@ def play_block(job: Job) -> list[bytes]:
 
 
 @functools.lru_cache(maxsize=1)
-def _table(game_text: str, players: tuple[str, str]) -> tuple[Game, Callable[[int, int], Player]]:
-    """The game, and the players: seated(side, i) is the i-th one of that side, made when it is first asked for."""
-    game = load(game_text)
+def _game(text: str) -> Game:
+    return load(text)
 
-    @functools.cache
-    def seated(side: int, copy: int) -> Player:
-        return make_player(players[side], game)
 
-    return game, seated
+@functools.lru_cache(maxsize=KEPT)
+def _player(game: str, text: str, copy: int) -> Player:
+    """Of one text there are as many as sit at the board at once. Kept: a ladder comes back to the same few."""
+    return make_player(text, _game(game))

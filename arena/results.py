@@ -119,13 +119,13 @@ def as_line(game: Game, record: GameRecord) -> str:
         "timed": notes["timed"],
         "late": notes["late"],
         "seed": record.seed,
-        "versions": {"zermelo": _version(), record.game: record.version},
+        "versions": {"zermelo": program_version(), record.game: record.version},
     }
     return json.dumps(found, ensure_ascii=False) + "\n"
 
 
 @functools.cache
-def _version() -> str:
+def program_version() -> str:
     try:
         return version("zermelo")
     except PackageNotFoundError:  # run from a copy of the sources

@@ -10,8 +10,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from arena.players import make_player
 from base.errors import UserError
 from checkpoints import all_of
+from games.record import read_records
+from selfplay.workers import Workers
 from train.evaluation import Arena, EvaluationSettings
-from train.log import RunLog, short
+from train.log import RunLog, compact
 from train.start import start
 
 
@@ -87,9 +89,41 @@ def test_command_ends_with_the_way_on_and_a_complete_run_says_so(tmp_path: Path,
     assert "complete, 8 games" in capsys.readouterr().out
 
 
+def test_lost_worker_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: Any) -> None:
+    from train.__main__ import parser
+
+    whole = Workers.play
+
+    def killing(workers: Workers, numbers: Any) -> Any:
+        for i, record in enumerate(whole(workers, numbers)):
+            yield record
+            if i == 2:
+                workers._crew._members[0].kill()
+
+    words = ["tic_tac_toe", "--games", "16", "--run", str(tmp_path / "run"), "--workers", "1"]
+    changes = [
+        "games=16",
+        "net=mlp:1x8",
+        "selfplay.slots=2",
+        "learning.batch=8",
+        "evaluation.every=0",
+        "window.samples=1",
+    ]
+    options = parser().parse_args(words + [word for change in changes for word in ("--set", change)])
+    with monkeypatch.context() as patch:
+        patch.setattr(Workers, "play", killing)
+        with pytest.raises(UserError, match=r"run: worker \d+ was killed by SIGKILL .*the same command goes on"):
+            start(options)
+    kept = [record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)]
+    assert len(kept) >= 3
+    options.workers = 0
+    assert start(options) == 0
+    assert sorted(record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)) == list(range(16))
+
+
 def test_changed_evaluation_is_a_changed_configuration() -> None:
     assert tiny("evaluation.blocks=3") != tiny()
 
 
 def test_large_numbers_are_short() -> None:
-    assert [short(number) for number in (3.14159, 1234, 56789, 1.5e7)] == ["3.14", "1.23k", "56.8k", "15M"]
+    assert [compact(number) for number in (3.14159, 1234, 56789, 1.5e7)] == ["3.14", "1.23k", "56.8k", "15M"]

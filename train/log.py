@@ -76,7 +76,7 @@ class RunLog:
         self.close()
 
 
-def short(number: float) -> str:
+def compact(number: float) -> str:
     """1234567 as 1.23M."""
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(number) >= size:

@@ -34,7 +34,7 @@ from selfplay.workers import Setup, Workers
 from train.evaluation import Evaluate, Evaluation
 from train.games import GameLog, games_of
 from train.learner import Learner, Losses
-from train.log import RunLog, short
+from train.log import RunLog, compact
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
@@ -48,7 +48,7 @@ def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None)
     loop.shelve()
     if loop.is_over():
         log.say(f"{run.folder}: complete, {loop.progress.games} games are played and learned from")
-        loop.measure()
+        loop.measure(is_last=True)
         return loop.progress
     config = run.config
     setup = Setup(config.game, config.selfplay, config.search, config.seed, config.precision, config.device)
@@ -60,6 +60,7 @@ def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None)
             loop.shelve()
             loop.tell(games, losses)
             loop.measure()
+    loop.measure(is_last=True)
     return loop.progress
 
 
@@ -191,7 +192,7 @@ class Loop:
             f"loss {losses.policy + self.config.learning.value_weight * losses.value:.3f}",
             f"(policy {losses.policy - losses.entropy:.3f} above its targets' {losses.entropy:.3f}, value {losses.value:.3f})",
             f"{rate:.1f} games/s",
-            f"{short(positions)} positions/s",
+            f"{compact(positions)} positions/s",
             f"length {told.length:.1f}",
         ]
         if self.measured is not None:
@@ -211,10 +212,10 @@ class Loop:
             curves["selfplay/wrong resignations"] = told.wrongly / told.played_out
         self.log.curves(self.progress.games, curves)
 
-    def measure(self) -> None:
-        """Every few iterations and at the end, once for each checkpoint."""
+    def measure(self, is_last: bool = False) -> None:
+        """Every few iterations, and the last checkpoint; each once."""
         every, done = self.config.evaluation.every, self.progress.iterations
-        if self.evaluate is None or not every or not done or (done % every and not self.is_over()):
+        if self.evaluate is None or not every or not done or (done % every and not is_last):
             return
         games = self.progress.games
         path = self.run.evaluation(games)

@@ -6,6 +6,7 @@ import argparse
 import shlex
 
 from base.errors import UserError
+from base.pool import WorkerDied
 from games import Game, load
 from train.budget import Budget
 from train.config import Config, compose
@@ -39,6 +40,8 @@ def start(options: argparse.Namespace) -> int:
                 if config.evaluation.every:
                     evaluate.prepare(game, log)
                 progress = train(run, log, options.workers, evaluate)
+            except WorkerDied as error:
+                raise UserError(f"{run.folder}: {error}; nothing is lost, the same command goes on") from error
             except KeyboardInterrupt:
                 log.say(f"\n{run.folder}: stopped; the same command goes on")
                 raise
