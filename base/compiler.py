@@ -37,7 +37,6 @@ import numba
 import numpy as np
 from numba.core import config
 from numba.core.bytecode import FunctionIdentity
-from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError, NumbaTypeSafetyWarning
 from numba.core.registry import CPUDispatcher
 
