@@ -172,21 +172,16 @@ def king_of(state: Any, colour: int) -> int:
     return lowest_bit(state.kinds[KING] & state.colours[colour])
 
 
-def is_in_line(square: int, diagonal: Any, straight: Any, occupied: Any) -> bool:
-    """Does any of the sliders, by how they move, get to the square?"""
-    if BISHOP_LINES[square] & diagonal and bishop_attacks(square, occupied) & diagonal:
-        return True
-    return (ROOK_LINES[square] & straight) != ZERO and (rook_attacks(square, occupied) & straight) != ZERO
-
-
 def is_attacked(state: Any, square: int, colour: int, attackers: Any, occupied: Any) -> bool:
     """Could any of `attackers` take a piece of `colour` on `square`, were the board occupied so?"""
     leapers = PAWN_CAPTURES[colour, square] & state.kinds[PAWN] | KNIGHT_MOVES[square] & state.kinds[KNIGHT]
     if attackers & (leapers | KING_MOVES[square] & state.kinds[KING]):
         return True
     diagonal = attackers & (state.kinds[BISHOP] | state.kinds[QUEEN])
+    if BISHOP_LINES[square] & diagonal and bishop_attacks(square, occupied) & diagonal:
+        return True
     straight = attackers & (state.kinds[ROOK] | state.kinds[QUEEN])
-    return is_in_line(square, diagonal, straight, occupied)
+    return (ROOK_LINES[square] & straight) != ZERO and (rook_attacks(square, occupied) & straight) != ZERO
 
 
 def in_check(state: Any, colour: int) -> bool:

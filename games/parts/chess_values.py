@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from base.bits import ONE, U, lowest_bit, popcount
+from base.bits import ONE, ZERO, U, lowest_bit, popcount
 from games.parts.chess_board import (
     BISHOP,
+    BISHOP_LINES,
     CENTRE,
     DISTANCE,
     EIGHT,
@@ -24,15 +25,17 @@ from games.parts.chess_board import (
     QUEEN,
     RANK,
     ROOK,
+    ROOK_LINES,
     WHITE,
+    bishop_attacks,
     captures_left,
     captures_right,
     forward,
     is_attacked,
-    is_in_line,
     kind_on,
     king_of,
     piece_attacks,
+    rook_attacks,
 )
 from games.parts.chess_moves import castling_checks, legal_actions, target
 
@@ -86,7 +89,9 @@ def is_quiet_check(state: Any, mover: int, kind: int, origin: int, to: int) -> b
         diagonal |= arrives
     if kind == ROOK or kind == QUEEN:
         straight |= arrives
-    return is_in_line(their_king, diagonal, straight, occupied)
+    if BISHOP_LINES[their_king] & diagonal and bishop_attacks(their_king, occupied) & diagonal:
+        return True
+    return (ROOK_LINES[their_king] & straight) != ZERO and (rook_attacks(their_king, occupied) & straight) != ZERO
 
 
 def tactical_actions(state: Any, actions: Any) -> int:
