@@ -1,17 +1,27 @@
 """Checkpoints on the scale of their game: the card, the curve, the table at the end; rungs play once for all runs."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from miniature import GAME, Told, run, tiny
 
-from arena.store import default_file
-from checkpoints import all_of, best, latest, read_card, verify, write_card
+from arena.rungs import Rungs, standard_rungs
+from arena.sample import make_sample
+from arena.scale import Scale
+from arena.store import Store, default_file
+from base.errors import UserError
+from checkpoints import Card, all_of, best, latest, read_card, save, verify, write_card
+from games import Game, load
+from nets import make_net
 from train.budget import Budget
-from train.evaluation import Arena, EvaluationSettings
+from train.config import FOLDER, compose
+from train.evaluation import Arena, EvaluationSettings, rungs_of
+from train.log import RunLog
 from train.loop import train
 from train.run import opened
 from train.start import farewell
@@ -63,10 +73,10 @@ def test_checkpoints_of_a_run_get_their_elo_and_rungs_play_once(here: Path) -> N
     after = blocks(default_file(GAME))
     new = set(after) - set(before)
     assert not any("lack" in line for line in said)
-    assert set(before) < set(after) and len(new) == 4
+    assert set(before) < set(after) and len(new) == 8
     assert all(any(name.startswith("net:") for name in pair[:2]) for pair in new)
     assert read_card(latest(folder)).elo is not None and verify(latest(folder)).elo is not None
-    assert f"first after {int(best(folder).name)} games (best" in text.replace(str(here), "")
+    assert f"first after {int(best(folder).name)} games, sims=8 (best" in text
     assert "last)" in text and "random" in text and "python -m arena rate tic_tac_toe" in text
 
 
@@ -80,8 +90,119 @@ def test_card_that_lost_its_elo_gets_it_back_without_a_game(here: Path) -> None:
     folder = here / "run"
     measured(folder, 16, [])
     card = read_card(latest(folder))
-    write_card(latest(folder), type(card)(**{**vars(card), "elo": None}))
+    write_card(latest(folder), replace(card, elo=None))
     before = blocks(default_file(GAME))
     measured(folder, 16, [])
     assert read_card(latest(folder)).elo == card.elo
     assert blocks(default_file(GAME)) == before
+
+
+def shelved(folder: Path, game: Game, net: str = "mlp:1x8") -> Path:
+    """A checkpoint that has learned nothing."""
+    made = make_net(net, game, seed=1)
+    return save(folder / "checkpoints" / "00000008", made, Card(game.name, game.version, made.text, step=8, games=8))
+
+
+def test_an_evaluation_says_what_the_standard_scale_says(tmp_path: Path) -> None:
+    """All standard rungs, with the few games that there are, put the player where the few rungs put it."""
+    log, file, how = RunLog(tmp_path, 0, quiet=True), tmp_path / "ladder.sqlite", replace(QUICK, sample=20)
+    checkpoint = shelved(tmp_path, GAME)
+    arena = Arena(how, 0, file)
+    arena.prepare(GAME, log)
+    found = arena(GAME, checkpoint, 1, log)
+    assert found.curves == arena(GAME, checkpoint, 2, log).curves  # nothing is played twice
+    assert found.curves["elo/search"] > found.curves["elo/policy low"]
+    assert 0.5 < found.curves["accuracy/search"] <= 1 and "policy keeps" in found.line
+    before = blocks(file)
+    with Store(file, GAME) as store:
+        place = Scale(GAME, standard_rungs(GAME), store).place(arena.player(checkpoint), how.games, 0)
+    assert found.elo == (place.row.elo, place.row.low, place.row.high)
+    assert found.details["search"] == place.as_json() and blocks(file) == before
+
+
+def test_a_rung_that_has_met_nobody_plays_whatever_the_others_have_played(tmp_path: Path) -> None:
+    with Store(tmp_path / "ladder.sqlite", GAME) as store:
+        Scale(GAME, Rungs(RUNGS[:2], "random"), store).lay(40, 0)
+        scale = Scale(GAME, Rungs(RUNGS, "random"), store)
+        assert scale.missing(20) == 6  # 40 games for 3 rungs are more than 20 for each in the mean
+        scale.lay(20, 0)
+        assert scale.missing(20) == 0
+        assert len(scale.ladder.ratings().unconnected) == 0
+
+
+def test_a_game_of_ones_own_gets_a_scale_from_the_rungs_of_the_configuration(tmp_path: Path) -> None:
+    game, log = load("nim"), RunLog(tmp_path, 0, quiet=True)
+    arena = Arena(replace(QUICK, rungs=("uct:sims=10",)), 0, tmp_path / "ladder.sqlite")
+    assert rungs_of(game, arena.settings).players == ("random", "uct:sims=10")
+    arena.prepare(game, log)
+    checkpoint = shelved(tmp_path, game)
+    found = arena(game, checkpoint, 1, log)
+    assert found.elo[1] < found.elo[0] < found.elo[2]
+    table = arena.table(game, {checkpoint: "mine"}).splitlines()
+    assert any("mine" in line and f"{found.elo[0]:+.0f}" in line for line in table)
+    assert any("random" in line and "anchor" in line for line in table)
+
+
+def test_three_players_are_measured_by_utility(tmp_path: Path) -> None:
+    game, log = load("dots_and_boxes:rows=2,cols=2,players=3"), RunLog(tmp_path, 0, quiet=True)
+    arena = Arena(replace(QUICK, rungs=("random", "uct:sims=10"), games=24), 0, tmp_path / "ladder.sqlite")
+    arena.prepare(game, log)
+    checkpoint = shelved(tmp_path, game)
+    found = arena(game, checkpoint, 1, log)
+    assert (
+        found.elo == () and arena.table(game, {checkpoint: "mine"}) == "" and not (tmp_path / "ladder.sqlite").exists()
+    )
+    for rung in ("random", "uct:sims=10"):
+        ends = [found.curves[f"utility/{rung}{end}"] for end in (" low", "", " high")]
+        assert ends == sorted(ends) and found.details[rung]["games"] == 12
+
+
+class Impatient(RunLog):
+    """Ctrl-C at the first sign of progress."""
+
+    @contextmanager
+    def progress(self, what: str, unit: str) -> Iterator[Any]:
+        def stop(done: int, total: int) -> None:
+            raise KeyboardInterrupt
+
+        yield stop
+
+
+def test_ctrl_c_in_an_evaluation_stops_the_run_and_keeps_what_was_played(tmp_path: Path) -> None:
+    file = tmp_path / "ladder.sqlite"
+    arena, checkpoint, log = Arena(QUICK, 0, file), shelved(tmp_path, GAME), Impatient(tmp_path, 0, quiet=True)
+    with pytest.raises(KeyboardInterrupt):
+        arena.prepare(GAME, log)
+    with pytest.raises(KeyboardInterrupt):
+        arena(GAME, checkpoint, 1, log)
+    assert len(blocks(file)) == 2
+
+
+def test_solved_positions_of_an_evaluation_are_not_of_the_first_fifth() -> None:
+    stages = [{solved.stage for solved in make_sample(GAME, 40, 1, 0, first_stage=first).positions} for first in (0, 1)]
+    assert stages[0] - stages[1] == {0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rungs": ("utc:sims=5",)}, "unknown player 'utc'"),
+        ({"rungs": ()}, "rungs: expected one player at least, got none"),
+        ({"games": 0}, "games: expected at least 1, got 0"),
+        ({"rung_games": 0}, "rung_games: expected at least 1, got 0"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_the_run_begins(
+    changes: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=words):
+        Arena(replace(QUICK, **changes), 0, tmp_path / "l.sqlite").prepare(GAME, RunLog(tmp_path, 0, quiet=True))
+
+
+def test_configured_rungs_are_quick_and_on_the_standard_scale() -> None:
+    for path in sorted(FOLDER.glob("*.toml")):
+        if path.stem != "base":
+            game = load(path.stem)
+            rungs = compose(game).evaluation.rungs
+            assert set(rungs) <= set(standard_rungs(game).players)
+            assert not any(":ms=" in rung or rung == "solver" for rung in rungs)

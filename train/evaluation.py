@@ -48,7 +48,8 @@ class EvaluationSettings:
     rung_games: int = 60
     """Of a rung against the others, in the mean, before the first checkpoint is measured; once for all runs of a game."""
     games: int = 50
-    """Of the checkpoint each time: against the rungs that tell most; among more than two, evenly against all, in whole blocks."""
+    """Of the checkpoint each time, and as many of its policy alone, against the rungs that tell most. Where more than two play: of the
+    checkpoint, against all of them evenly, in whole blocks."""
     simulations: int = 100
     """Of the checkpoint's own search, each move."""
     sample: int = 0
@@ -76,7 +77,7 @@ class Evaluation:
     details: Mapping[str, Any] = field(default_factory=dict)
     """Of the place on the scale, of each match and of each accuracy, as `--json` gives them."""
     elo: tuple[float, ...] = ()
-    """On the game's scale, and the ends of its interval of 95 %; empty where there is none."""
+    """Of the search on the game's scale, and the ends of its interval of 95 %; empty where there is none."""
 
 
 class Evaluate(Protocol):
@@ -95,6 +96,10 @@ class Arena:
     def player(self, checkpoint: Path) -> str:
         """The checkpoint as it is measured."""
         return f"net:{written(str(checkpoint))},sims={self.settings.simulations}"
+
+    def players(self, checkpoint: Path) -> dict[str, str]:
+        """The checkpoint's search, and its policy alone."""
+        return {"search": self.player(checkpoint), "policy": f"net:{written(str(checkpoint))},sims=0"}
 
     def prepare(self, game: Game, log: RunLog) -> None:
         """What is done once and kept for all runs: the rungs play each other, positions are solved. A wrong rung is refused."""
@@ -115,7 +120,7 @@ class Arena:
                 make_sample(game, how.sample, 1, self.workers, progress, FIRST_STAGE)
 
     def __call__(self, game: Game, checkpoint: Path, seed: int, log: RunLog, /) -> Evaluation:
-        ways = [self._place(game, checkpoint, log)] if game.players == 2 else self._matches(game, checkpoint, seed, log)
+        ways = self._places(game, checkpoint, log) if game.players == 2 else self._matches(game, checkpoint, seed, log)
         if self.settings.sample:
             ways.append(self._accuracy(game, checkpoint, log))
         curves = {name: value for each in ways for name, value in each.curves.items()}
@@ -135,17 +140,23 @@ class Arena:
         with Store(self.file or default_file(game), game) as store:
             yield Scale(game, rungs, store, opponents=chosen)
 
-    def _place(self, game: Game, checkpoint: Path, log: RunLog) -> Evaluation:
-        with self._scale(game) as scale, log.progress("against the rungs", "game") as progress:
-            place = scale.place(self.player(checkpoint), self.settings.games, self.workers, progress)
-        if place.ladder.is_interrupted:
-            raise KeyboardInterrupt
-        row, details = place.row, {"search": place.as_json()}
-        if row.elo is None or row.low is None or row.high is None:  # no chain of results leads to the anchor
-            return Evaluation("Elo unknown", {}, details)
-        elo = (row.elo, row.low, row.high)
-        line = f"Elo {signed(row.elo)} {row.interval}"
-        return Evaluation(line, _curves("elo/search", Estimate(*elo)), details, elo)
+    def _places(self, game: Game, checkpoint: Path, log: RunLog) -> list[Evaluation]:
+        """Of the search, and of the policy alone."""
+        found = []
+        with self._scale(game) as scale:
+            for name, player in self.players(checkpoint).items():
+                with log.progress(f"Elo, {name}", "game") as progress:
+                    place = scale.place(player, self.settings.games, self.workers, progress)
+                if place.ladder.is_interrupted:
+                    raise KeyboardInterrupt
+                row, details, words = place.row, {name: place.as_json()}, "Elo" if name == "search" else name
+                if row.elo is None or row.low is None or row.high is None:  # no chain of results leads to the anchor
+                    found.append(Evaluation(f"{words} unknown", {}, details))
+                else:
+                    elo = (row.elo, row.low, row.high)
+                    line = f"{words} {signed(row.elo)} {row.interval}"
+                    found.append(Evaluation(line, _curves(f"elo/{name}", Estimate(*elo)), details, elo))
+        return found
 
     def _matches(self, game: Game, checkpoint: Path, seed: int, log: RunLog) -> list[Evaluation]:
         """One against each rung."""
@@ -167,7 +178,7 @@ class Arena:
     def _accuracy(self, game: Game, checkpoint: Path, log: RunLog) -> Evaluation:
         """Of the search, and of the policy alone."""
         sample = make_sample(game, self.settings.sample, 1, self.workers, first_stage=FIRST_STAGE).positions
-        players = {"search": self.player(checkpoint), "policy": f"net:{written(str(checkpoint))},sims=0"}
+        players = self.players(checkpoint)
         jobs = [(game.spec, player, solved.line) for player in players.values() for solved in sample]
         asking = run_jobs(asked, jobs, self.workers, ordered=True)
         answers = [answer for _, answer in log.bar(asking, len(jobs), "accuracy", "move")]

@@ -88,4 +88,8 @@ def remarkable(run: Run, last: Path) -> dict[Path, str]:
     found: dict[Path, list[str]] = {last: ["last"]}
     with suppress(UserError):  # none has an Elo
         found.setdefault(best(run.folder), []).insert(0, "best")
-    return {path: f"{run.name} after {int(path.name)} games ({', '.join(words)})" for path, words in found.items()}
+    sims = run.config.evaluation.simulations
+    return {
+        path: f"{run.folder.name} after {int(path.name)} games, sims={sims} ({', '.join(words)})"
+        for path, words in found.items()
+    }
