@@ -162,7 +162,7 @@ class Tally:
         if not self.points:
             return ""
         score, elo = self.score(), self.elo()
-        return f"score {_percent(score)}" + (f", Elo {_elo(elo)}" if self.game.players == 2 else "")
+        return f"score {_percent(score)}" + (f", Elo {_elo(elo, score)}" if self.game.players == 2 else "")
 
     def text(self) -> str:
         """For people."""
@@ -181,7 +181,7 @@ class Tally:
             f"score      {_percent(self.score())}",
         ]
         if self.game.players == 2:
-            lines.append(f"Elo        {_elo(self.elo())}")
+            lines.append(f"Elo        {_elo(self.elo(), self.score())}")
         if self.game.players > 2 or not set(self.game.rules.values) <= {-1, 0, 1} or not self.game.rules.values:
             lines += [f"utility {name}  {_number(self.utility(side))}" for side, name in enumerate(NAMES)]
         lines.append(f"A is the stronger one with likelihood {self.superiority():.1%}")
@@ -235,8 +235,8 @@ def _percent(score: Estimate) -> str:
     return f"{score.value:.1%} [{score.low:.1%}, {score.high:.1%}]"
 
 
-def _elo(elo: Estimate) -> str:
-    sweep = "+∞" if elo.low is not None else "-∞"
+def _elo(elo: Estimate, score: Estimate) -> str:
+    sweep = "+∞" if score.value == 1 else "-∞"
     value = sweep if elo.value is None else f"{round(elo.value):+d}"
     low = "-∞" if elo.low is None else f"{round(elo.low):+d}"
     high = "+∞" if elo.high is None else f"{round(elo.high):+d}"

@@ -15,19 +15,25 @@ subprocesses  other people's programs, talked to in lines and never waited for l
 threads       long calls that Ctrl-C, a clock or a limit can end
 """
 
+import os
 import sys
-from pathlib import Path
-from types import TracebackType
+
+TYPE_CHECKING = False  # that of `typing` takes longer to import than all else here
+if TYPE_CHECKING:
+    from types import TracebackType
 
 
 def _leave_quietly_while_starting() -> None:
-    """Ctrl-C while `python -m games` still imports ends it without a traceback; from then on `base.errors.run_command` sees to it."""
-    package = Path(__file__).parents[1] / sys.orig_argv[sys.orig_argv.index("-m") + 1].partition(".")[0]
-    if not package.is_dir():
+    """Ctrl-C while `python -m games` still imports ends it without a traceback; from then on `base.errors.run_command` sees to it.
+
+    So a folder with commands imports `base` first of all.
+    """
+    package = sys.orig_argv[sys.orig_argv.index("-m") + 1].partition(".")[0]
+    if not os.path.isdir(os.path.join(os.path.dirname(os.path.dirname(__file__)), package)):
         return  # somebody else's command
     others = sys.excepthook
 
-    def shown(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def shown(kind: type[BaseException], error: BaseException, trace: "TracebackType | None") -> None:
         if not issubclass(kind, KeyboardInterrupt):
             others(kind, error, trace)
 

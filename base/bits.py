@@ -3,7 +3,7 @@
 >>> popcount(np.uint64(0b1011)), lowest_bit(np.uint64(0b1000)), highest_bit(np.uint64(0b1001))
 (3, 3, 3)
 
-All take and give unsigned 64-bit words. Write the constants that meet them as `U(1)`: in compiled code a uint64 that meets a
+All take and give unsigned 64-bit words. Write the constants that meet them as `ONE` or `U(2)`: in compiled code a uint64 that meets a
 signed number turns into a signed one, and its shifts are arithmetic from there on.
 """
 
@@ -15,6 +15,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 U = np.uint64
+ZERO, ONE = U(0), U(1)
 _ALL = (1 << 64) - 1
 
 

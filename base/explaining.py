@@ -45,6 +45,10 @@ _PLAIN_WORDS = [
     (r".*exception_match\(.*", "exceptions can be told apart only by `except Exception`"),
     (r"The use of yield in a closure is unsupported\.", "a generator expression has no compiled form; a loop has"),
     (r"^NameError: ", ""),
+    (
+        r"(no such operation for these types: i?(?:and|or|xor|lshift|rshift|invert)\(.*float64.*)",
+        r"\1; what is a uint64 once and signed once becomes a float64: U(1) instead of 1",
+    ),
     (r"Invalid use of (.*) with parameters .*", r"\1 is called, but it is no function"),
 ]
 
@@ -65,7 +69,7 @@ def note(error: Exception) -> None:
 def explained(error: Exception, function: types.FunctionType) -> str:
     """Two lines out of numba's forty: file and line, and the cause."""
     cause = _cause(error)
-    known = [place for what, place in _failures if what == cause] or _places(error)
+    known = [place for what, place in _failures if what == cause] + _places(error)
     stands = Path(function.__code__.co_filename), function.__code__.co_firstlineno
     # What this folder's own helpers were handed, their caller is to blame for.
     file, line = min(known, key=lambda place: place[0].is_relative_to(_HERE), default=stands)

@@ -362,7 +362,9 @@ def short(number: float | None) -> str:
     """Three digits: 1.38 M, 155 k, 913."""
     if number is None:
         return "-"
-    size, unit = next((pair for pair in ((1e6, " M"), (1e3, " k")) if number >= 0.9995 * pair[0]), (1.0, ""))
+    size, unit = next(
+        (pair for pair in ((1e9, " G"), (1e6, " M"), (1e3, " k")) if number >= 0.9995 * pair[0]), (1.0, "")
+    )
     scaled = number / size
     return f"{scaled:.{0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2}f}{unit}"
 

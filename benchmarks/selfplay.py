@@ -30,8 +30,6 @@ from mcts.learned import LearnedSettings
 from selfplay.play import Lanes
 from selfplay.settings import SelfPlaySettings
 
-MANY = 1 << 30
-
 
 class Work(NamedTuple):
     game: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import subprocess
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import UserError, nearest
+from base.json_values import is_count, is_name, is_number, is_text, is_whole, shown
 
 ROOT = Path(__file__).resolve().parent.parent
 HASH = re.compile(r"sha256:[0-9a-f]{64}")
@@ -26,7 +26,7 @@ class Elo:
     high: float
 
     def __post_init__(self) -> None:
-        if not all(_is_number(each) for each in (self.value, self.low, self.high)):
+        if not all(is_number(each) for each in (self.value, self.low, self.high)):
             raise UserError(f"elo: expected three numbers, got {shown([self.value, self.low, self.high])}")
         if not self.low <= self.value <= self.high:
             raise UserError(f"elo: expected low ≤ value ≤ high, got {self.low:g}, {self.value:g}, {self.high:g}")
@@ -117,12 +117,6 @@ def commit() -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def shown(value: Any) -> str:
-    """A value in a message, on one line and not too long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) < 60 else text[:57] + "…"
-
-
 def _check_keys(where: str, data: Mapping[str, Any], known: tuple[str, ...], needed: tuple[str, ...]) -> None:
     unknown = next((key for key in data if key not in known), None)
     if unknown is not None:
@@ -132,27 +126,8 @@ def _check_keys(where: str, data: Mapping[str, Any], known: tuple[str, ...], nee
         raise UserError(f"{where}expected a '{missing}', got {shown(list(data))}")
 
 
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and bool(value) and value.isprintable()
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        return False
+    return is_count(value) and value <= _LARGEST
 
 
 def _is_hash(value: Any) -> bool:
@@ -164,22 +139,22 @@ def _is_object(value: Any) -> bool:
 
 
 def _is_seeds(value: Any) -> bool:
-    return _is_object(value) and all(_is_whole(each) for each in value.values())
+    return _is_object(value) and all(is_whole(each) for each in value.values())
 
 
 _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "game": (_is_name, "a game's name"),
-    "version": (_is_whole, "a whole number"),
-    "net": (_is_name, "a net's text"),
+    "game": (is_name, "a game's name"),
+    "version": (is_whole, "a whole number"),
+    "net": (is_name, "a net's text"),
     "weights": (_is_hash, "'sha256:' and 64 hexadecimal digits"),
     "parameters": (_is_count, "how many there are"),
     "step": (_is_count, "a whole number of at least 0"),
     "games": (_is_count, "how many games"),
     "configuration": (_is_object, "an object"),
-    "commit": (_is_text, "text"),
+    "commit": (is_text, "text"),
     "seeds": (_is_seeds, "a whole number for each purpose"),
     "elo": (lambda value: value is None or isinstance(value, Elo), "an Elo or nothing"),
-    "command": (_is_text, "text"),
-    "note": (_is_text, "text"),
+    "command": (is_text, "text"),
+    "note": (is_text, "text"),
 }
 _KEYS = tuple(each.name for each in fields(Card))

@@ -32,6 +32,7 @@ from tqdm import tqdm
 
 from base.errors import Arguments, UserError, nearest, run_command
 from base.files import StrPath, write_text
+from base.json_values import is_count
 from base.seeds import Rng, uniform
 from games import CHANCE, Game, load
 from games.record import GameRecord, read_records
@@ -188,7 +189,7 @@ def _header(path: StrPath, line: str, game: Game) -> dict[str, Any]:
     if found.get("start") != start:  # `key` was rewritten, and would find nothing
         _refuse(f"{path}:1", f"a book in which the first position has the key {start}", found.get("start"))
     for name in ("games", "plies", "min_games"):
-        if not _is_count(found.get(name)):
+        if not is_count(found.get(name)):
             _refuse(f"{path}:1", f"{name}: a whole number", found.get(name))
     return found
 
@@ -205,7 +206,7 @@ def _entry(where: str, line: str, game: Game) -> tuple[int, dict[int, tuple[int,
         action = game.id_of(name)
         if action is None or game.name_of(action) != name:
             _refuse(where, f"names of actions of {game.name}", f"'{name}'{nearest(name, game.names)}")
-        is_pair = isinstance(pair, list) and len(pair) == 2 and _is_count(pair[0]) and pair[0] > 0
+        is_pair = isinstance(pair, list) and len(pair) == 2 and is_count(pair[0]) and pair[0] > 0
         if not is_pair or not isinstance(pair[1], int | float) or not abs(pair[1]) <= pair[0]:
             _refuse(where, f"{name}: a number of games and a sum of as many utilities", pair)
         moves[action] = (pair[0], float(pair[1]))
@@ -217,10 +218,6 @@ def _parsed(line: str) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _refuse(where: str, expected: str, got: object) -> NoReturn:

@@ -23,6 +23,7 @@ import numpy as np
 
 from base.errors import UserError, nearest
 from base.files import StrPath, read_json, write_json
+from base.json_values import is_count, is_name, is_number, is_text, is_whole, shown
 from games import Game, Rules
 
 INSIDE = 0.999  # of the way to a win: the largest size of EVAL
@@ -86,16 +87,16 @@ class Eval:
     """How many games they were fitted on."""
 
     def __post_init__(self) -> None:
-        if not _is_text(self.game) or not self.game or not self.game.isprintable():
-            raise UserError(f"game: expected a game's name, got {_shown(self.game)}")
-        if not _is_whole(self.version):
-            raise UserError(f"version: expected a whole number, got {_shown(self.version)}")
-        if not _is_number(self.unit) or not 0 < self.unit <= LARGEST:
-            raise UserError(f"unit: expected a number above 0, up to {LARGEST:g}, got {_shown(self.unit)}")
-        if not _is_text(self.note):
-            raise UserError(f"note: expected text, got {_shown(self.note)}")
-        if self.games is not None and not (_is_whole(self.games) and 0 <= self.games <= MOST_GAMES):
-            raise UserError(f"games: expected how many games, got {_shown(self.games)}")
+        if not is_name(self.game):
+            raise UserError(f"game: expected a game's name, got {shown(self.game)}")
+        if not is_whole(self.version):
+            raise UserError(f"version: expected a whole number, got {shown(self.version)}")
+        if not is_number(self.unit) or not 0 < self.unit <= LARGEST:
+            raise UserError(f"unit: expected a number above 0, up to {LARGEST:g}, got {shown(self.unit)}")
+        if not is_text(self.note):
+            raise UserError(f"note: expected text, got {shown(self.note)}")
+        if self.games is not None and not (is_count(self.games) and self.games <= MOST_GAMES):
+            raise UserError(f"games: expected how many games, got {shown(self.games)}")
         self._check_numbers("weights", self.weights, least=-math.inf)
         for name, weight in self.weights.items():
             if abs(weight) * self.unit > LARGEST:
@@ -109,11 +110,11 @@ class Eval:
     @staticmethod
     def _check_numbers(what: str, numbers: Any, least: float) -> None:
         if not isinstance(numbers, Mapping) or not all(isinstance(name, str) for name in numbers):
-            raise UserError(f"{what}: expected a number for each feature, by name, got {_shown(numbers)}")
+            raise UserError(f"{what}: expected a number for each feature, by name, got {shown(numbers)}")
         for name, number in numbers.items():
-            if not _is_number(number) or number < least:
+            if not is_number(number) or number < least:
                 kind = "a finite number" if least < 0 else f"a number not below {least:g}"
-                raise UserError(f"{what}: expected {kind} for {name!r}, got {_shown(number)}")
+                raise UserError(f"{what}: expected {kind} for {name!r}, got {shown(number)}")
 
     @staticmethod
     def _check_names(what: str, given: Mapping[str, float], expected: Mapping[str, float] | tuple[str, ...]) -> None:
@@ -175,13 +176,13 @@ class Eval:
         data = read_json(path)
         try:
             if not isinstance(data, dict):
-                raise UserError(f"expected an object with {', '.join(_KEYS)}, got {_shown(data)}")
+                raise UserError(f"expected an object with {', '.join(_KEYS)}, got {shown(data)}")
             unknown = [key for key in data if key not in _KEYS]
             if unknown:
                 raise UserError(f"unknown key {unknown[0]!r}: expected {', '.join(_KEYS)}{nearest(unknown[0], _KEYS)}")
             missing = [key for key in ("game", "version", "weights") if key not in data]
             if missing:
-                raise UserError(f"expected a '{missing[0]}', got {_shown(list(data))}")
+                raise UserError(f"expected a '{missing[0]}', got {shown(list(data))}")
             found = cls(**{_KEYS[key]: value for key, value in data.items()})
             if game is not None:
                 found.check(game)
@@ -199,23 +200,3 @@ def default_eval(game: Game) -> Eval:
     by_name = {name: float(weight) for name, weight in zip(names, weights or [0.0] * len(names), strict=True)}
     note = "set by hand in the game's file" if weights else "nobody has set these"
     return Eval(game.name, game.version, by_name, float(game.rules.weight_unit), note)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        return False
-
-
-def _shown(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) < 60 else text[:57] + "…"

@@ -28,13 +28,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from base.bits import U, highest_bit, lowest_bit, popcount
+from base.bits import ONE, ZERO, U, highest_bit, lowest_bit, popcount
 from base.seeds import mix
 from games import CHANCE, Rules
 
 OFF, BAR, POINTS = 0, 25, 24
 MAX_PLIES = 3000
-ZERO, ONE = U(0), U(1)
 BAR_BIT = U(1 << BAR)
 HOME = U(0b1111110)
 BOARD = U((1 << 25) - 2)

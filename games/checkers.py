@@ -35,11 +35,11 @@ from typing import Any
 
 import numpy as np
 
-from base.bits import U, lowest_bit, popcount
+from base.bits import ONE, ZERO, U, lowest_bit, popcount
+from base.bitsets import list_members, nth_member, set_of
 from base.seeds import below, mix
 from games import Rules
 
-ZERO, ONE = U(0), U(1)
 LIMIT = 80  # plies without a jump or a move of a man that draw the game
 JUMPS = 256  # the first action id that is a jump
 DIRECTIONS = 4  # up left, up right, down left, down right: direction 3 - d is opposite to d
@@ -48,18 +48,14 @@ CELLS = [8 * row + column for row in range(8) for column in range(8) if (row + c
 CELL = np.array(CELLS)
 
 
-def cells(*wanted: int) -> Any:
-    return U(sum(1 << cell for cell in wanted))
-
-
 def squares(*wanted: int) -> Any:
-    return cells(*(CELLS[square - 1] for square in wanted))
+    return set_of(CELLS[square - 1] for square in wanted)
 
 
-DARK = cells(*CELLS)
-ROWS = np.array([cells(*(cell for cell in CELLS if cell // 8 == row)) for row in range(8)], np.uint64)
+DARK = set_of(CELLS)
+ROWS = np.array([set_of(cell for cell in CELLS if cell // 8 == row) for row in range(8)], np.uint64)
 HOME, NEXT_TO_LAST, LAST = ROWS[[0, 7]], ROWS[[6, 1]], ROWS[[7, 0]]  # by player
-EDGE = cells(*(cell for cell in CELLS if cell % 8 in (0, 7)))
+EDGE = set_of(cell for cell in CELLS if cell % 8 in (0, 7))
 CENTRE = squares(10, 11, 14, 15, 18, 19, 22, 23)
 LONG_DIAGONAL = squares(4, 8, 11, 15, 18, 22, 25, 29)
 BRIDGE = np.array([squares(1, 3), squares(30, 32)], np.uint64)
@@ -67,7 +63,7 @@ HOLE, CORK = np.array([squares(28), squares(5)], np.uint64), np.array([squares(3
 FILES = np.array([ROWS[::2].sum(), ROWS[1::2].sum()], np.uint64)  # those that begin in the player's home row
 STEP_MASK = np.array(  # departure and arrival of steps 0 to 255
     [
-        1 << cell | 1 << cell + step if cell in CELLS and cell + step in CELLS else 0
+        set_of((cell, cell + step)) if cell in CELLS and cell + step in CELLS else ZERO
         for step in STEPS.tolist()
         for cell in range(64)
     ],
@@ -139,15 +135,6 @@ def all_jumpers(state: Any, player: int) -> Any:
 
 def can_move(state: Any) -> bool:
     return all_steppers(state, state.mover) | all_jumpers(state, state.mover) != ZERO
-
-
-def listed(mask: Any, plane: int, actions: Any, n: int) -> int:
-    """Writes the actions of that plane from each cell of `mask` behind the first n."""
-    while mask:
-        actions[n] = 64 * plane + lowest_bit(mask)
-        mask &= mask - ONE
-        n += 1
-    return n
 
 
 # ── endgames: at most three pieces in all, numbered by where the pieces of each kind stand ──
@@ -233,14 +220,14 @@ def game() -> Rules:
     def jump_actions(state: Any, actions: Any) -> int:
         n = 0
         for plane in range(DIRECTIONS, 2 * DIRECTIONS):
-            n = listed(able(state, plane), plane, actions, n)
+            n = list_members(actions, n, able(state, plane), 64 * plane)
         return n
 
     def legal_actions(state: Any, actions: Any) -> int:
         n = jump_actions(state, actions)
         if n == 0:
             for plane in range(DIRECTIONS):
-                n = listed(able(state, plane), plane, actions, n)
+                n = list_members(actions, n, able(state, plane), 64 * plane)
         return n
 
     def random_action(state: Any, actions: Any, rng: Any) -> int:
@@ -258,9 +245,7 @@ def game() -> Rules:
             left -= popcount(found)
             plane += 1
             found = able(state, plane)
-        for _ in range(left):
-            found &= found - ONE
-        return 64 * plane + lowest_bit(found)
+        return 64 * plane + nth_member(found, left)
 
     def result(state: Any, action: int) -> None:
         mover, cell, step = state.mover, action & 63, STEPS[action >> 6 & 3]
@@ -282,7 +267,7 @@ def game() -> Rules:
                 state.trail[state.recorded] = action
                 state.recorded += 1
                 state.quiet += 1
-            state.repeated = stands_third_time(state)
+            state.repeated = stood_earlier(state, int(state.recorded), 2) == 2
         else:
             state.quiet = state.recorded = state.repeated = 0
         state.jumper = -1
@@ -291,31 +276,26 @@ def game() -> Rules:
         else:
             state.mover = 1 - mover
 
-    def stands_third_time(state: Any) -> bool:
-        """Goes back along the trail: a position is the same where each side's steps from there on cancel out."""
-        seen, ply = 0, int(state.recorded)
+    def stood_earlier(state: Any, ply: int, enough: int) -> int:
+        """How often the position behind the trail's first `ply` steps stood earlier on it, up to `enough`.
+
+        Goes back along the trail: a position is the same where each side's steps from there on cancel out.
+        """
+        found = 0
         latest, earlier = ZERO, ZERO  # of the side that moved last, of the other
-        while ply >= 2:
+        while ply >= 2 and found < enough:
             latest ^= STEP_MASK[state.trail[ply - 1]]
             earlier ^= STEP_MASK[state.trail[ply - 2]]
             ply -= 2
             if latest | earlier == ZERO:
-                seen += 1
-                if seen == 2:
-                    return True
-        return False
+                found += 1
+        return found
 
     def plies_to_draw(state: Any) -> int:
         """None where a position on the trail has stood twice."""
         for last in range(int(state.recorded), 3, -1):
-            ply = last
-            latest, earlier = ZERO, ZERO
-            while ply >= 2:
-                latest ^= STEP_MASK[state.trail[ply - 1]]
-                earlier ^= STEP_MASK[state.trail[ply - 2]]
-                ply -= 2
-                if latest | earlier == ZERO:
-                    return 0
+            if stood_earlier(state, last, 1):
+                return 0
         return LIMIT - int(state.quiet)
 
     def is_terminal(state: Any) -> bool:
@@ -345,7 +325,7 @@ def game() -> Rules:
         if n == 0:
             men = ~state.kings & NEXT_TO_LAST[state.mover]
             for plane in range(DIRECTIONS):
-                n = listed(able(state, plane) & men, plane, actions, n)
+                n = list_members(actions, n, able(state, plane) & men, 64 * plane)
         return n
 
     def null_result(state: Any) -> bool:
@@ -483,9 +463,14 @@ def game() -> Rules:
 
     def parse(state: Any, text: str) -> None:
         match = FORM.fullmatch(text.upper())
-        if match is None or match[2] == match[4]:
+        if match is None:
             raise ValueError(
-                f"expected a position such as B:W21,22,K30:B1,2,K3 and perhaps x15 or 12 behind, got '{text}'"
+                "expected who moves and each side's squares, as in B:W21,22,K30:B1,2,K3 (then ' x15' for a piece on 15 that must jump "
+                f"on, or ' 12' for so many plies without a jump or a move of a man), got '{text}'"
+            )
+        if match[2] == match[4]:
+            raise ValueError(
+                f"expected white's squares (W…) and black's (B…), got {COLOURS['BW'.index(match[2])]}'s twice"
             )
         sides = {match[2]: placed(match[2], match[3]), match[4]: placed(match[4], match[5])}
         (black, black_kings), (white, white_kings) = sides["B"], sides["W"]
@@ -494,11 +479,21 @@ def game() -> Rules:
             raise ValueError(f"expected each square once, got {next(both)} for black and for white")
         mover = "BW".index(match[1])
         if not (black, white)[1 - mover]:
-            raise ValueError(f"expected a piece of {COLOURS[1 - mover]}, who moved last, got none")
+            last = COLOURS[1 - mover]
+            raise ValueError(
+                f"expected at least one {last} piece, for {COLOURS[mover]} is to move and {last} moved last, got none"
+            )
         kings = black_kings | white_kings
         quiet = int(match[7] or 0)
-        if quiet > LIMIT or (quiet and (not kings or match[6])):
-            raise ValueError(f"expected at most {LIMIT} quiet plies, none without kings or amid jumps, got {quiet}")
+        without = "plies without a jump or a move of a man"
+        if quiet > LIMIT:
+            raise ValueError(f"expected at most {LIMIT} {without}, which draw the game, got {quiet}")
+        if quiet and not kings:
+            raise ValueError(f"expected a king, the only piece that can have made {quiet} {without}, got none")
+        if quiet and match[6]:
+            raise ValueError(
+                f"expected x{match[6]} or {quiet} behind the squares, not both: who has just jumped begins the count anew"
+            )
         state.pieces[0], state.pieces[1], state.kings = U(black), U(white), U(kings)
         state.mover, state.jumper, state.quiet = mover, -1, quiet
         if match[6]:
@@ -508,8 +503,19 @@ def game() -> Rules:
             for direction in range(DIRECTIONS):
                 way = shifted(shifted(empty(state), direction) & empty(state), direction)
                 arrived |= movers(state, mover, direction) & way
-            if not arrived & all_jumpers(state, mover) & bit or popcount(state.pieces[1 - mover]) == 12:
-                raise ValueError(f"expected a {COLOURS[mover]} piece that has jumped and can jump on, got {square}")
+            why = ""
+            if not state.pieces[mover] & bit:
+                why = f"no {COLOURS[mover]} piece stands there"
+            elif popcount(state.pieces[1 - mover]) == 12:
+                why = f"no {COLOURS[1 - mover]} piece has been taken"
+            elif not all_jumpers(state, mover) & bit:
+                why = "it has nothing to jump over"
+            elif not arrived & bit:
+                why = "it can't have come there by a jump"
+            if why:
+                raise ValueError(
+                    f"expected a {COLOURS[mover]} piece that has jumped and can jump on, got {square}: {why}"
+                )
             state.jumper = CELLS[square - 1]
 
     return Rules(

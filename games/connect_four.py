@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from base.bits import U, lowest_bit, popcount
+from base.bits import ONE, ZERO, U, lowest_bit, popcount
+from base.bitsets import set_of
 from base.seeds import mix
 from games import Rules, symmetry
 
 COLUMNS, ROWS, HEIGHT = 7, 6, 7
-ZERO, ONE = U(0), U(1)
-BOTTOM = U(sum(1 << HEIGHT * column for column in range(COLUMNS)))
-BOARD = U(sum(1 << HEIGHT * column + row for column in range(COLUMNS) for row in range(ROWS)))
-ODD_ROWS = U(sum(1 << HEIGHT * column + row for column in range(COLUMNS) for row in range(0, ROWS, 2)))
+BOTTOM = set_of(HEIGHT * column for column in range(COLUMNS))
+BOARD = set_of(HEIGHT * column + row for column in range(COLUMNS) for row in range(ROWS))
+ODD_ROWS = set_of(HEIGHT * column + row for column in range(COLUMNS) for row in range(0, ROWS, 2))
 EVEN_ROWS = BOARD ^ ODD_ROWS
 COLUMN = np.array([((1 << ROWS) - 1) << HEIGHT * column for column in range(COLUMNS)], np.uint64)
 LOWEST = np.array([1 << HEIGHT * column for column in range(COLUMNS)], np.uint64)
@@ -31,7 +31,7 @@ MIDDLE = FULL_COLUMN << U(HEIGHT * (COLUMNS // 2))
 DIRECTIONS = np.array([1, HEIGHT - 1, HEIGHT, HEIGHT + 1], np.uint64)  # up, down right, right, up right
 LINES = np.array(
     [
-        sum(1 << HEIGHT * (column + i * dx) + row + i * dy for i in range(4))
+        set_of(HEIGHT * (column + i * dx) + row + i * dy for i in range(4))
         for dx, dy in ((0, 1), (1, -1), (1, 0), (1, 1))
         for column in range(COLUMNS)
         for row in range(ROWS)

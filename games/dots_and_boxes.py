@@ -32,11 +32,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from base.bits import U, lowest_bit, popcount
+from base.bits import ONE, ZERO, U, lowest_bit, popcount
+from base.bitsets import nth_member
 from base.seeds import below, mix
 from games import Rules, grid_symmetries
 
-ZERO, ONE, WORD = U(0), U(1), U(64)
+WORD = U(64)
 COLUMNS, MARKS = "abcdefghi", "ABCD"
 FEW_VALUES = 17  # up to 4×4 boxes the utilities of three or four players are listed
 LONG = 3  # boxes from which on a chain is long: giving back two of them costs less than moving first elsewhere
@@ -219,9 +220,7 @@ def game(
             left = ALL[word] & ~state.lines[word]
             here = popcount(left)
             if skip < here:
-                for _ in range(skip):
-                    left &= left - ONE
-                return int(CELL[64 * word + lowest_bit(left)])
+                return int(CELL[64 * word + nth_member(left, skip)])
             skip -= here
         return -1  # no line is left: never asked
 

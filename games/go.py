@@ -25,7 +25,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from base.bits import U
+from base.bits import ONE, ZERO, U
 from base.errors import UserError
 from base.seeds import below, derive, mix
 from games import Rules, grid_symmetries
@@ -33,7 +33,6 @@ from games import Rules, grid_symmetries
 LETTERS = "ABCDEFGHJKLMNOPQRST"
 EMPTY, BLACK, WHITE, EDGE = 0, 1, 2, 3
 MARKS = ".xo"
-ZERO, ONE = U(0), U(1)
 
 VARIANTS = ("size=5,komi=0.5", "size=19", "size=3,komi=0", "size=2,komi=0.5")
 

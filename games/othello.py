@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from base.bits import U, lowest_bit, popcount
+from base.bits import ONE, ZERO, U, popcount
+from base.bitsets import list_members, set_of
 from base.seeds import mix
 from games import Rules, grid_symmetries
 
-ZERO, ONE = U(0), U(1)
 START_PRESERVING = ("half turn", "transpose", "anti-transpose")  # a mirror would exchange the colours of the start
 
 VARIANTS = ("size=6",)
@@ -24,7 +24,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
     BOARD = U((1 << cells) - 1)
 
     def squares(*wanted: tuple[int, int]) -> Any:
-        return U(sum(1 << (row % size) * size + column % size for row, column in wanted))
+        return set_of((row % size) * size + column % size for row, column in wanted)
 
     def columns(first: int, last: int) -> Any:
         return squares(*((row, column) for row in range(size) for column in range(first, last + 1)))
@@ -88,12 +88,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
     def legal_actions(state: Any, actions: Any) -> int:
         if is_terminal(state):
             return 0
-        left = moves(state.discs[state.mover], state.discs[1 - state.mover])
-        n = 0
-        while left:
-            actions[n] = lowest_bit(left)
-            left &= left - ONE
-            n += 1
+        n = list_members(actions, 0, moves(state.discs[state.mover], state.discs[1 - state.mover]), 0)
         if n == 0:
             actions[0] = PASS
             n = 1
@@ -193,7 +188,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
             )
         marks = "".join(rows)
         for player, mark in enumerate("xo"):
-            state.discs[player] = sum(1 << cell for cell in range(cells) if marks[cell] == mark)
+            state.discs[player] = set_of(cell for cell in range(cells) if marks[cell] == mark)
         state.mover, state.passes = "xo".index(mover), int(passes)
         own, other = state.discs[state.mover], state.discs[1 - state.mover]
         if (state.passes >= 1 and moves(other, own)) or (state.passes == 2 and moves(own, other)):

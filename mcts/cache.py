@@ -1,6 +1,6 @@
 """Evaluations already made: a table that a search asks before it asks the evaluator, so that a position seen again costs no batch row.
 
-    Search(game, settings, cache_mb=64)       # `step` uses it; `search.cache.hit_rate`, `search.cache.clear()`
+    Search(game, settings, cache_mb=64)       # `step` uses it; `search.cache.counts`, `search.cache.clear()`
 
 `entries`: one per place in the table, found by the position's key; a new one takes the place of the old.
 
@@ -71,11 +71,6 @@ class EvaluationCache:
             if self._asked is not None:
                 self.clear()
             self._asked = evaluator
-
-    @property
-    def hit_rate(self) -> float:
-        """Share of lookups that needed no evaluation."""
-        return float(self.counts[HITS]) / max(int(self.counts[LOOKUPS]), 1)
 
 
 # ── kernels ──

@@ -17,19 +17,21 @@ from typing import Any
 
 from base.errors import UserError
 from base.seeds import generator
-from games import CHANCE, Game
+from games import Game
 from games.choice import Choice
 from mcts.learned import LearnedSearch, LearnedSettings
-from mcts.root import candidates, is_same, principal_variation
+from mcts.reuse import TreePlayer, room
+from mcts.root import candidates, principal_variation
 from mcts.search import BatchEvaluator
-from mcts.tree import bytes_per_node
 
 MOST = 2**31 - 2  # simulations in one tree: visits are 32 bits
 _EDGES_PER_NODE = 48  # of large trees: 7 in connect four, about 35 in chess
 
 
-class LearnedPlayer:
+class LearnedPlayer(TreePlayer):
     """One player of one game."""
+
+    search: LearnedSearch
 
     def __init__(
         self,
@@ -57,18 +59,15 @@ class LearnedPlayer:
         if ms is not None and (how.method == "gumbel" or simulations == 0):
             what = "method 'gumbel', which shares out a known number" if how.method == "gumbel" else "sims=0"
             raise UserError(f"ms: expected a limit in sims alone with {what}, got {ms}")
-        self.game, self.evaluator = game, evaluator
-        self.simulations, self.ms, self.seed, self.reuse = simulations, ms, seed, reuse
+        self.evaluator = evaluator
+        self.simulations, self.ms, self.seed = simulations, ms, seed
         each = min(game.rules.max_legal, _EDGES_PER_NODE)
-        nodes = int(memory_mb * 2**20 / bytes_per_node(game, each))
-        if nodes * each < 2 * game.rules.max_legal:
-            raise UserError(f"memory_mb: expected room for 2 positions of {game.name} at least, got {memory_mb}")
-        self.search = LearnedSearch(
+        nodes = room(game, memory_mb, each)
+        search = LearnedSearch(
             game, how, nodes=nodes, edges=nodes * each, leaves=leaves, cache_mb=cache_mb, symmetry=symmetry
         )
+        super().__init__(game, search, reuse)
         self._leaves = leaves
-        self._follows = False  # the tree's root is the position of the game, and may be searched on
-        self._has_root = False
 
     def prepare(self) -> None:
         """Compile, and have the evaluator warm up: no move is charged for it."""
@@ -79,30 +78,15 @@ class LearnedPlayer:
         self.new_game()
 
     def new_game(self) -> None:
-        """Forget the game so far."""
-        self._follows = self._has_root = False
+        super().new_game()
         if self._leaves > 1:
             self.search.cache.clear()  # only with one leaf at a time a search is the same whatever it holds
-
-    def advance(self, action: int) -> None:
-        """A move (or roll) has been played in the game whose position was searched last: keep what is known of its consequences."""
-        if not self._has_root:
-            return
-        kept = self.search.advance(0, action)
-        self._follows = kept and self.reuse
-        self._has_root = not self.game.is_terminal(self.search.roots[0])
 
     def choose(self, state: Any) -> Choice:
         """Search, and the move to play."""
         start = time.perf_counter()
-        if self.game.is_terminal(state):
-            raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")
-        if self.game.to_move(state) == CHANCE:
-            raise UserError(
-                f"expected a position of {self.game.name} where a player is to move, got a roll of the dice"
-            )
+        follows = self._follows_to(state)
         search, tree = self.search, self.search.tree
-        follows = self._follows and is_same(state, search.roots[0])
         self._follows = self._has_root = False  # unless the search comes to its end
         if not follows:
             search.begin(0, state, generator(self.seed, "net"))

@@ -19,18 +19,19 @@ import numpy as np
 from base.errors import UserError
 from base.seeds import generator
 from base.threads import interruptible
-from games import CHANCE, Game
+from games import Game
 from games.choice import Choice
 from mcts.phases import EvaluatorFactory, uniform_evaluator
-from mcts.root import candidates, is_same, principal_variation, ranked
+from mcts.reuse import TreePlayer, room
+from mcts.root import candidates, principal_variation, ranked
 from mcts.search import Search, Settings, edges_per_node
-from mcts.tree import ROOT, bytes_per_node
+from mcts.tree import ROOT
 
 MOST = 2**31 - 2  # simulations in one tree: visits are 32 bits
 _EDGES_PER_NODE = 4  # of large UCB1 trees: 2 in connect four and othello, 5 in go 9×9, at 100,000 simulations
 
 
-class UCT:
+class UCT(TreePlayer):
     """One player of one game. Limits: so many new simulations a move, or milliseconds, or whichever comes first."""
 
     def __init__(
@@ -53,44 +54,24 @@ class UCT:
             raise UserError(f"simulations: expected 1 to {MOST}, got {simulations}")
         if ms is not None and not 0 < ms < 1e9:
             raise UserError(f"ms: expected milliseconds above 0, got {ms}")
-        self.game, self.settings = game, settings or Settings()
-        self.simulations, self.ms, self.seed, self.reuse = simulations, ms, seed, reuse
+        self.settings = settings or Settings()
+        self.simulations, self.ms, self.seed = simulations, ms, seed
         each = edges_per_node(self.settings, game.rules)
         if self.settings.rule == "ucb1":
             each = min(each, _EDGES_PER_NODE)
-        nodes = int(memory_mb * 2**20 / bytes_per_node(game, each))
-        if nodes * each < 2 * game.rules.max_legal:
-            raise UserError(f"memory_mb: expected room for 2 positions of {game.name} at least, got {memory_mb}")
-        self.search = Search(game, self.settings, nodes=nodes, edges=nodes * each, evaluator=evaluator, weights=weights)
+        nodes = room(game, memory_mb, each)
+        search = Search(game, self.settings, nodes=nodes, edges=nodes * each, evaluator=evaluator, weights=weights)
+        super().__init__(game, search, reuse)
         self.search.run(0)  # compiles: no move is charged for it
         self._worst = min(game.rules.values, default=-1.0)
-        self._follows = False  # the tree's root is the position of the game, and may be searched on
-        self._has_root = False
-
-    def new_game(self) -> None:
-        """Forget the game so far."""
-        self._follows = self._has_root = False
-
-    def advance(self, action: int) -> None:
-        """A move (or roll) has been played in the game whose position was searched last: keep what is known of its consequences."""
-        if not self._has_root:
-            return
-        kept = self.search.advance(0, action)
-        self._follows = kept and self.reuse
-        self._has_root = not self.game.is_terminal(self.search.roots[0])
 
     def choose(self, state: Any) -> Choice:
         """Search, and the move to play. There is always one: at the least a few simulations are made."""
         start = time.perf_counter()
-        if self.game.is_terminal(state):
-            raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")
-        if self.game.to_move(state) == CHANCE:
-            raise UserError(
-                f"expected a position of {self.game.name} where a player is to move, got a roll of the dice"
-            )
+        follows = self._follows_to(state)
         search, tree = self.search, self.search.tree
         about = tree.slots[0]
-        if self._follows and is_same(state, search.roots[0]):
+        if follows:
             about.simulations = about.target = about.depth = about.refused = 0
         else:
             search.begin(0, state, generator(self.seed, "uct"))

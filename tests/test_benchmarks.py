@@ -1,16 +1,22 @@
 """The measurements themselves: they run, find their peers, and do without them."""
 
+import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from base.errors import UserError
+from benchmarks import ablation, depths, rollouts, search, solver
 from benchmarks import games as benchmark
-from benchmarks import mcts as tree_search
-from benchmarks import solver as solver_benchmark
+from benchmarks.tables import Options, header, line, random_position
+from classical.alphabeta import AlphaBetaSettings
 from classical.solver import Solver
-from games import builtin_games, load
+from games import Game, builtin_games, load
 
 ROOT = Path(__file__).parents[1]
 
@@ -84,20 +90,126 @@ def test_a_mistake_is_one_line(arguments: list[str], message: str) -> None:
     assert message in ended.stderr
 
 
-def test_tree_search_is_measured_beside_its_peer() -> None:
+# ── benchmarks.search ──
+
+
+def test_tree_search_is_measured_beside_its_peer(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyspiel")
-    cells = tree_search.row(load("tic_tac_toe"), 200, 20)
-    assert len(cells) == 6
-    assert cells[2].endswith("×")
-    assert tree_search.row(load("othello:size=6"), 50, 5)[1:3] == ["-", "-"]
+    game, options = load("tic_tac_toe"), Options(simulations=200, each=20)
+    (row,) = rollouts.rows(game, options)
+    assert row["ratio"] == pytest.approx(row["rollouts"] / row["OpenSpiel"])
+    assert min(row["trees"], row["steps"], *row["bytes"]) > 0
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    (alone,) = rollouts.rows(game, options)
+    assert (alone["OpenSpiel"], alone["ratio"]) == (None, None)
+    assert line(rollouts.TABLE, alone).split().count("-") == 2
 
 
 def test_exact_play_is_measured_from_an_empty_table() -> None:
+    row = solver.measure(Solver(load("connect_four"), megabytes=1), 30, positions=3, seed=1)
+    assert (row["ply"], row["positions"]) == (30, 3)
+    assert 0 < row["value s"] <= row["slowest"] and row["value s"] <= row["all moves s"] and row["nodes"] >= 1
+
+
+def test_random_positions_are_unfinished_and_the_same_for_one_seed() -> None:
     game = load("connect_four")
-    row = solver_benchmark.measure(Solver(game, megabytes=1), 30, positions=3, seed=1)
-    assert (row.ply, row.positions) == (30, 3)
-    assert 0 < row.seconds <= row.slowest and row.seconds <= row.all_moves and row.nodes >= 1
-    header = "".join(f"{title:>{room}}" for title, room in solver_benchmark.COLUMNS.items())
-    assert len(solver_benchmark.line(row)) == len(header)
-    state = solver_benchmark.random_position(game, 12, 3)
-    assert state.plies == 12 and not game.is_terminal(state)
+    states = [random_position(game, 20, seed) for seed in (3, 3, 4)]
+    assert all(state.plies == 20 and not game.is_terminal(state) for state in states)
+    assert states[0] == states[1] != states[2]
+
+
+@pytest.fixture(scope="module")
+def ladder() -> list[dict[str, Any]]:
+    return list(ablation.rows(load("connect_four"), Options(positions=2, depth=5, nodes=12_000, mb=1)))
+
+
+def test_the_ladder_of_organs_leads_from_minimax_to_the_usual_search() -> None:
+    chess = load("chess")
+    steps = list(ablation.steps(chess))
+    assert [step.name for step in steps[:2]] == [ablation.MINIMAX, ablation.BARE]
+    assert ablation.settings(steps[1], depth=3) == AlphaBetaSettings.plain(depth=3, exact=True)
+    last = [step for step in steps if step.kind == "selective"][-1]
+    assert ablation.settings(last, depth=3) == AlphaBetaSettings(depth=3)
+
+
+def test_what_takes_too_many_nodes_is_extrapolated_and_marked(ladder: list[dict[str, Any]]) -> None:
+    minimax, bare = ladder[:2]
+    assert minimax["depth"] == 4 and "nodes" in minimax["extrapolated"]
+    assert minimax["by depth"][1] == pytest.approx(1 + 7 + 49, abs=3)
+    assert "~" in line(ablation.TABLE, minimax)
+    assert bare["depth"] == 5 and bare["extrapolated"] == [] and "~" not in line(ablation.TABLE, bare)
+    assert minimax["nodes"] > 2 * bare["nodes"] > 3 * ladder[-1]["nodes"]
+    assert bare["of bare"] == bare["seen"] == 1
+
+
+def test_organs_that_a_game_lacks_are_not_listed(ladder: list[dict[str, Any]]) -> None:
+    names = [row["step"] for row in ladder]
+    assert "+ tt" in names and "+ checks" not in names and "+ null" not in names
+
+
+def test_a_uniform_trees_nodes_are_extrapolated_exactly() -> None:
+    """Perfectly ordered: b^⌈m/2⌉ + b^⌊m/2⌋ - 1 leaves, all but for the -1."""
+    leaves = [7.0 ** ((m + 1) // 2) + 7.0 ** (m // 2) for m in range(1, 9)]
+    assert ablation.extrapolated(leaves[:5], 8) == pytest.approx(leaves[7])
+    assert ablation.extrapolated(leaves, 4) == leaves[3]
+    assert ablation.extrapolated(leaves[:2], 8) is None
+
+
+def test_an_exact_organ_that_changes_a_value_ends_the_run() -> None:
+    game, known = load("connect_four"), [[0.25, 0.5]]
+    step = ablation.Step("+ tt", "exact", {})
+    ablation.compare(game, step, known, [[0.25, 0.5], [0.0, 0.0]])
+    assert len(known) == 2
+    with pytest.raises(AssertionError, match=r"depth 2, \+ tt"):
+        ablation.compare(game, step, known, [[0.25, 0.5], [0.0, 0.125]])
+
+
+def test_each_depth_plays_the_one_below_from_both_sides() -> None:
+    rows = list(depths.rows(load("tic_tac_toe"), Options(depth=3, pairs=2, workers=0)))
+    assert [row["depths"] for row in rows] == ["2 / 1", "3 / 2"]
+    for row in rows:
+        assert row["won"] + row["drawn"] + row["lost"] == row["games"] == 4
+        assert len(line(depths.TABLE, row)) == len(header(depths.TABLE))
+    if None not in (rows[0]["Elo"].value, rows[1]["Elo"].value):
+        assert rows[1]["sum"] == pytest.approx(rows[0]["Elo"].value + rows[1]["Elo"].value)
+
+
+def test_games_are_measured_in_the_tables_that_take_them(capsys: pytest.CaptureFixture[str]) -> None:
+    found: list[str] = []
+    tables = {name: replace(table, rows=seen(found, name), on_one_core=False) for name, table in search.TABLES.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "TABLES", tables)
+        assert search.main(["backgammon", "connect_four"]) == 0
+        text = capsys.readouterr().out
+        assert search.main(["nim", "--table", "rollouts", "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)["tables"]["rollouts"]
+    connect_four = ["ablation", "solver", "rollouts", "depths"]
+    assert sorted(found) == sorted([*connect_four, "rollouts", "rollouts"])  # first-move has to be asked for
+    assert all(f"\n{name}:" in text for name in connect_four)
+    assert rows == [{"game": load("nim").name, "seed": 1}]
+
+
+def seen(found: list[str], name: str) -> Callable[[Game, Options], Iterator[dict[str, Any]]]:
+    def rows(game: Game, options: Options) -> Iterator[dict[str, Any]]:
+        found.append(name)
+        yield {"seed": options.seed}
+
+    return rows
+
+
+def test_games_that_no_table_takes_are_a_mistake() -> None:
+    with pytest.raises(UserError, match="expected games of the tables ablation, solver, got backgammon"):
+        search.main(["backgammon", "--table", "ablation", "solver"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--table", "speed"], "invalid choice: 'speed'"),
+        (["--depth", "0"], "expected a whole number from 1 to 40, got '0'"),
+    ],
+)
+def test_a_wrong_option_is_a_mistake(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        search.main(arguments)
+    assert message in capsys.readouterr().err

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from base.bits import U, highest_bit, lowest_bit, popcount, wrapping_add, wrapping_mul
+from base.bitsets import list_members, nth_member, set_of
 from base.compiler import compiled
 
 ALL = 2**64 - 1
@@ -99,3 +100,36 @@ def test_wrapped_words_stay_unsigned() -> None:
 
     for way in in_all_ways(top):
         assert way(U(ALL), U(1)) == 1
+
+
+@pytest.mark.parametrize("base", [0, 640])
+def test_members_listed_and_members_by_number_are_those_of_the_set(base: int) -> None:
+    def members(words: Any, numbers: Any, ends: Any, nth: Any) -> None:
+        n = 0
+        for i in range(len(words)):
+            first = n
+            n = list_members(numbers, n, words[i], base)
+            ends[i] = n
+            for j in range(first, n):
+                nth[j] = base + nth_member(words[i], j - first)
+
+    words = [*EDGES, *SINGLE, *SPARSE[:50]]
+    known = [[base + i for i in range(64) if word >> i & 1] for word in words]
+    for way in in_all_ways(members):
+        numbers = np.zeros((2, 64 * len(words)), np.int32)
+        ends = np.zeros(len(words), np.int64)
+        way(np.array(words, np.uint64), numbers[0], ends, numbers[1])
+        assert np.diff(ends, prepend=0).tolist() == [len(each) for each in known]
+        assert numbers[0].tolist() == numbers[1].tolist()
+        assert numbers[0, : ends[-1]].tolist() == [number for each in known for number in each]
+
+
+def test_a_set_is_what_its_members_say_however_often_each_is_named() -> None:
+    for word in WORDS:
+        members = [i for i in range(64) if word >> i & 1]
+        assert int(set_of([*members, *members])) == word
+
+
+def test_a_member_beyond_a_list_s_end_is_refused_when_checked() -> None:
+    with pytest.raises(IndexError):
+        compiled(list_members, checked=True)(np.zeros(2, np.int32), 0, U(0b111), 0)

@@ -47,6 +47,27 @@ BUGS = {
         laws.same_in_three_ways,
         "gain",
     ),
+    "an index runs out of its array late in the game": (
+        "connect_four",
+        "        state.plies += 1\n",
+        "        state.plies += 1\n        state.stones[state.plies // 15] |= ZERO\n",
+        laws.same_in_three_ways,
+        "result (my_game.py, line ",
+    ),
+    "legal moves are not counted where there are few": (
+        "nim",
+        "n += 1\n        return n",
+        "n += 1\n        return n if n > 9 else 'few'",
+        laws.can_be_played,
+        "legal_actions",
+    ),
+    "a gain moves a stone": (
+        "tic_tac_toe",
+        "return 1.0 if completes_line(",
+        "state.plies += 2 - state.plies % 2 * 2\n        return 1.0 if completes_line(",
+        laws.questions_change_nothing,
+        "gain",
+    ),
     "a question moves a stone": (
         "connect_four",
         "return mix(state.stones[0] + occupied + BOTTOM)",

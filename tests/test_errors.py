@@ -153,3 +153,14 @@ def test_an_error_is_still_said_when_nobody_reads_stdout(tmp_path: Path) -> None
     process = start(tmp_path, "print('x')\nraise UserError('wrong')", stdout=writer)
     os.close(writer)
     assert process.communicate(timeout=20)[1] == "python -m prog: error: wrong\n" and process.returncode == 2
+
+
+COMMANDS = sorted(path.parent.name for path in ROOT.glob("*/__main__.py"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_ctrl_c_while_a_command_still_imports_shows_nothing(command: str, tmp_path: Path) -> None:
+    (tmp_path / "argparse.py").write_text("raise KeyboardInterrupt\n")
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-m", command], env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

@@ -267,6 +267,15 @@ def test_a_known_match_has_its_numbers():
     assert "+∞" in tally.text() and "moving first   +8 =0 -0" in tally.text()
 
 
+@pytest.mark.parametrize(("winner", "elo"), [("A", "+∞ [-∞, +∞]"), ("B", "-∞ [-∞, +∞]")])
+def test_a_sweep_of_one_pair_is_infinite_on_the_side_of_its_winner(winner, elo):
+    """So few games have no bound on either side: the sign is the score's."""
+    sides = ("alphabeta:depth=4", "random") if winner == "A" else ("random", "alphabeta:depth=4")
+    tally = Match(load("connect_four"), *sides).play(1, workers=0)
+    assert tally.score().value == (1.0 if winner == "A" else 0.0)
+    assert f"Elo        {elo}\n" in tally.text() and tally.brief().endswith(f"Elo {elo}")
+
+
 def test_a_sequential_test_stops_the_match():
     sprt = Sprt(elo0=0, elo1=50)
     match = Match(load("connect_four"), "alphabeta:depth=4", "random")

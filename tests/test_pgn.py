@@ -317,3 +317,11 @@ def test_records_become_pgn_at_the_command_line_and_are_read_beside_the_others(t
     words[-1] = str(tmp_path / "c.sgf")
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 2 and "expected games of chess, got an SGF file" in done.stderr
+
+
+@pytest.mark.parametrize(("seed", "read_as"), [(0, 0), (2**63, 2**63), (2**64 - 1, 2**64 - 1), (2**64, None)])
+def test_every_seed_of_64_bits_comes_back(seed, read_as, tmp_path):
+    """Many have twenty digits; what has more bits is no seed of ours."""
+    text = f'[Event "?"]\n[Seed "{seed}"]\n[Result "*"]\n\n1. e4 *\n'
+    (record,) = read(text, tmp_path)
+    assert record.seed == read_as

@@ -184,7 +184,7 @@ def test_a_person_sits_at_the_terminal_only():
     ("words", "expected"),
     [
         (["human"], "play: expected 2 players for tic_tac_toe, got 1"),
-        (["human", "hunam"], "unknown player 'hunam'.*did you mean 'human'"),
+        (["human", "humen"], "unknown player 'humen'.*did you mean 'human'"),
         (["human:age=3", "random"], "human: it has no options, got 'human:age=3'"),
         (["human", "random", "--hint", "alphabeta"], "alphabeta: expected a limit"),
         (["human", "random", "--position", "x"], "position of tic_tac_toe"),

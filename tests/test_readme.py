@@ -43,13 +43,15 @@ COMMANDS = [
     if not language
     for line in code.splitlines()
     if re.search(r"python -m (games|arena)", line)
+    and "net:" not in line  # test_loop.py has a run to play with
+    and "rate" not in line  # test_ladder.py rates; here all standard rungs would have to play first
 ]
 
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_the_commands_of_the_readme_run(line, tmp_path):
     (tmp_path / "nim.py").write_text(EXAMPLE)
-    words = line.split("#")[0].strip()
+    words = re.sub(r"--games \d+", "--games 4", line.split("#")[0].strip())
     given, _, words = words.partition("|") if "|" in words else ("", "", words)
     command = [sys.executable, *shlex.split(words)[1:]]
     text = shlex.split(given)[1] if given else ""

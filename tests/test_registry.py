@@ -147,8 +147,26 @@ def test_a_file_that_is_no_text_or_leaves_is_refused(tmp_path):
     path.write_bytes(b"\x00\x01")
     with pytest.raises(UserError, match=r"my_nim\.py, line 1: not Python"):
         load(str(path))
-    path.write_text("import sys\nsys.exit(0)")
-    with pytest.raises(UserError, match=r"my_nim\.py, line 2: can't be loaded\nSystemExit: 0"):
+    for text in ("import sys\nsys.exit(0)", "def game():\n    raise SystemExit(0)"):
+        path.write_text(text)
+        with pytest.raises(UserError, match=r"my_nim\.py, line 2: can't be loaded\nSystemExit: 0"):
+            load(str(path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("def result(state, action)", "def result(state, action, player)", r"of 2 arguments, got result\(state, action, player\)"),
+        ("def initial(state)", "def initial()", r"a function of 1 argument, got initial\(\)"),
+        ("gain=gain", "gain=3", "gain: expected a function, got 3"),
+        ("State, initial,", "State, None,", "initial: expected a function, got None"),
+    ],
+)  # fmt: skip
+def test_a_function_that_does_not_fit_the_contract_is_named_before_it_is_called(old, new, expected, tmp_path):
+    assert old in NIM
+    path = tmp_path / "my_nim.py"
+    path.write_text(NIM.replace(old, new, 1))
+    with pytest.raises(UserError, match=f"my_nim.py: .*{expected}"):
         load(str(path))
 
 

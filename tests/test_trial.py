@@ -73,6 +73,23 @@ HARMFUL = {
         "return state.plies == 6 or state.mover > 1",
         "no end after max_plies = 5|no legal",
     ),
+    "a count that is forgotten": ("return n\n", "pass\n", "legal_actions: the answer is None; expected a whole number"),
+    "a count in words": ("return n\n", "return 'n'\n", "legal_actions: the answer is 'n'; expected a whole number"),
+    "half a player": (
+        "return state.mover\n",
+        "return state.mover / 2\n",
+        "to_move: the answer is .*; expected a whole number",
+    ),
+    "an end that is forgotten": (
+        "return state.plies == 5",
+        "state.plies == 5",
+        "is_terminal: the answer is None; expected a number",
+    ),
+    "a worth that is forgotten": (
+        "return 1.0 if player == 0 else -1.0",
+        "1.0 if player == 0 else -1.0",
+        "utility: the answer is None; expected a number",
+    ),
     "a number that does not fit": (
         "state.mover = 1 - state.mover",
         "state.mover = 1000",

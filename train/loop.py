@@ -188,10 +188,10 @@ class Loop:
         told = Statistics.of(games)
         rate = told.games / max(self._playing, 1e-9)
         positions = (told.full + told.fast) / max(self._playing, 1e-9)
+        total, above = losses.policy + self.config.learning.value_weight * losses.value, losses.policy - losses.entropy
         line = [
             f"{self.progress.games:>7} games",
-            f"loss {losses.policy + self.config.learning.value_weight * losses.value:.3f}",
-            f"(policy {losses.policy - losses.entropy:.3f} above its targets' {losses.entropy:.3f}, value {losses.value:.3f})",
+            f"loss {total:.3f} (policy {above:.3f} above its targets' {losses.entropy:.3f}, value {losses.value:.3f})",
             f"{rate:.1f} games/s",
             f"{compact(positions)} positions/s",
             f"length {told.length:.1f}",

@@ -23,7 +23,7 @@ from games.engine import kernels
 from games.engine.endgame_laws import endgames_are_numbered, the_past_draws_in_time
 from games.engine.patient import POSITIONS, Law, Patient, Played, Position, Verdict, name_of, sample
 from games.engine.rules import CHANCE
-from games.engine.trial import PATIENCE, place_of
+from games.engine.trial import PATIENCE, Broken, is_of_rules, place_of, wander
 
 
 def can_be_played(patient: Patient) -> Verdict:
@@ -40,7 +40,8 @@ def can_be_played(patient: Patient) -> Verdict:
         except UserError:
             raise
         except (Exception, Overtime) as error:
-            return patient.finding(law, place_of(error), seen_of(error), last_position(patient, seed)), f"{seed} games"
+            place, seen = blamed(patient, seed, error) or (place_of(error), seen_of(error))
+            return patient.finding(law, place, seen, last_position(patient, seed)), f"{seed} games"
         spent += time.perf_counter() - start
     return None, f"{plies} positions"
 
@@ -56,8 +57,9 @@ def same_in_three_ways(patient: Patient) -> Verdict:
             checked = patient.play_for(PATIENCE, seed, "checked")
             ways = {"compiled": patient.play_for(PATIENCE, seed, "compiled")}
         except (IndexError, ZeroDivisionError, Overtime) as error:
-            position, place = last_position(patient, seed), "an index, a division or a loop"
-            return patient.finding(law, place, f"compiled with checks: {seen_of(error)}", position), f"{seed} games"
+            unknown = "an index, a division or a loop", f"compiled with checks: {seen_of(error)}"
+            place, seen = blamed(patient, seed, error) or unknown
+            return patient.finding(law, place, seen, last_position(patient, seed)), f"{seed} games"
         most = patient.plies_affordable(patient.seconds, spent, plies)
         if most:
             start = time.perf_counter()
@@ -77,6 +79,27 @@ def same_in_three_ways(patient: Patient) -> Verdict:
         if len(patient.positions) < POSITIONS:
             patient.keep(checked)
     return None, f"{patient.games} games, {plies} positions of them interpreted"
+
+
+def blamed(patient: Patient, seed: int, error: BaseException) -> tuple[str, str] | None:
+    """The function and what was seen of it, where a game fails in the engine (an answer was no number) or in compiled code (which knows
+    no lines): the same game once more, interpreted and watched."""
+    if is_of_rules(error):
+        return None
+    state, rules = patient.game.blank(), patient.rules
+
+    def replay() -> None:
+        rules.initial(state)
+        wander(rules, state, patient.rng(seed), rules.max_plies, ask_all=True)
+
+    try:
+        within(PATIENCE, replay)
+    except Broken as broken:
+        return broken.function, broken.seen
+    except (Exception, Overtime) as found:
+        same = isinstance(error, Overtime) or not isinstance(found, Overtime)  # or it was no more than slow
+        return (place_of(found), seen_of(found)) if same and is_of_rules(found) else None
+    return None
 
 
 def seen_of(error: BaseException) -> str:
@@ -224,15 +247,15 @@ def questions_for(patient: Patient, state: Any) -> dict[str, Callable[[Any], Any
         "render": rules.render,
         "text": rules.text,
     }
+    legal = [] if game.is_terminal(state) else patient.legal(state)
+    if gain := rules.gain:  # before what is derived from it
+        questions["gain"] = lambda state: [gain(state, action) for action in legal]
     if features := rules.features:
         questions["features"] = lambda state: features(state, 0, values)
     if game.is_terminal(state):
         return questions | {"utility": lambda state: rules.utility(state, 0)}
     questions["to_move"] = rules.to_move
     questions["tactical_actions"] = lambda state: rules.tactical_actions(state, actions)
-    legal = patient.legal(state)
-    if (gain := rules.gain) and legal:
-        questions["gain"] = lambda state: gain(state, legal[0])
     if legal and game.to_move(state) != CHANCE:
         questions["random_action"] = lambda state: rules.random_action(state, actions, generator(1))
     return questions

@@ -84,7 +84,7 @@ def _load(module: ModuleType, where: str, given: tuple[tuple[str | None, str], .
             rules = options.call(factory, resolved)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(_where_it_failed(where, module, error)) from error
     if not isinstance(rules, Rules):
         raise UserError(f"{where}: expected game(...) to return Rules, got {type(rules).__name__}")

@@ -21,13 +21,15 @@ Everything a function draws at random comes from an `rng` argument (`base.seeds`
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from base.errors import UserError
+from base.errors import UserError, short
 from games.engine import defaults
 from games.engine.symmetry import Symmetry
 
@@ -191,6 +193,8 @@ class Rules:
 
     def _check(self) -> None:
         """What can be seen without playing; the rest is the doctor's."""
+        for which, (count, is_optional) in _functions().items():
+            _check_function(which, getattr(self, which), count, is_optional)
         names = self.State.names
         if names is None:
             raise UserError(
@@ -246,3 +250,31 @@ class Rules:
             )
         if not bool(self.endgames) == (self.endgame_index is not None) == (self.endgame_position is not None):
             raise UserError("endgames, endgame_index and endgame_position: expected all three or none")
+
+
+@functools.cache
+def _functions() -> dict[str, tuple[int, bool]]:
+    """Of each function of `Rules`, as annotated: how many arguments it takes, and whether it may be None."""
+    found = {}
+    for name, kind in get_type_hints(Rules).items():
+        for each in (kind, *get_args(kind)):
+            if get_origin(each) is Callable:
+                found[name] = len(get_args(each)[0]), each is not kind
+    return found
+
+
+def _check_function(name: str, function: Any, count: int, is_optional: bool) -> None:
+    if function is None and is_optional:
+        return
+    if not callable(function):
+        raise UserError(f"{name}: expected a function, got {short(repr(function))}")
+    try:
+        signature = inspect.signature(getattr(function, "py_func", function))
+    except ValueError:  # some of Python's own tell nothing
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        raise UserError(
+            f"{name}: expected a function of {count} argument{'s' * (count > 1)}, got {name}{signature}"
+        ) from None

@@ -44,6 +44,19 @@ class Broken(Exception):
 
     def __init__(self, function: str, seen: str) -> None:
         super().__init__(f"{function}: {seen}")
+        self.function, self.seen = function, seen
+
+
+WHOLE = (int, np.integer, np.bool_)
+NUMBER = (*WHOLE, float, np.floating)
+
+
+def number(function: str, answer: Any, kinds: tuple[type, ...] = NUMBER) -> Any:
+    """The answer of `function`, if it is a number at all: compiled, nothing and text may pass for one."""
+    if not isinstance(answer, kinds):
+        wanted = "a number" if kinds is NUMBER else "a whole number"
+        raise Broken(function, f"the answer is {short(repr(answer))}; expected {wanted}")
+    return answer
 
 
 def try_out(game: Game) -> None:
@@ -101,15 +114,15 @@ def wander(
     lowest = CHANCE if rules.chance else 0
     with np.errstate(over="ignore"):
         for ply in range(most + 1):
-            over = bool(rules.is_terminal(state))
+            over = bool(number("is_terminal", rules.is_terminal(state)))
             if over:
                 for ask in questions:
                     ask(state.copy())
-                utilities = [float(rules.utility(state, player)) for player in range(rules.players)]
+                utilities = [float(number("utility", rules.utility(state, player))) for player in range(rules.players)]
                 if rules.zero_sum and abs(sum(utilities)) > 1e-6:
                     raise Broken("utility", f"utilities {utilities} in a game of zero sum")
                 return
-            n = rules.legal_actions(state, actions)
+            n = number("legal_actions", rules.legal_actions(state, actions), WHOLE)
             if not 0 <= n <= rules.max_legal:
                 raise Broken("legal_actions", f"{n} actions; expected 0 to max_legal = {rules.max_legal}")
             if n == 0:
@@ -119,7 +132,7 @@ def wander(
             wrong = [int(action) for action in actions[:n] if not 0 <= action < rules.actions]
             if wrong:
                 raise Broken("legal_actions", f"action {wrong[0]}; expected 0 to {rules.actions - 1}")
-            mover = int(rules.to_move(state))
+            mover = int(number("to_move", rules.to_move(state), WHOLE))
             if not lowest <= mover < rules.players:
                 raise Broken("to_move", f"player {mover}; expected {lowest} to {rules.players - 1}")
             for ask in questions:
@@ -167,6 +180,14 @@ _HOUSE = (str(Path(__file__).parent), str(Path(base.__file__).parent), str(Path(
 
 def place_of(error: BaseException) -> str:
     """The function and line in which interpreted rules failed: the innermost one outside the engine, its helpers and numpy."""
-    trace = traceback.extract_tb(error.__traceback__)
-    frames = [frame for frame in trace if not frame.filename.startswith(_HOUSE)] or trace
+    frames = _frames_of_rules(error) or traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].name} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
+
+
+def is_of_rules(error: BaseException) -> bool:
+    """Whether rules failed, and not the engine at what they answered."""
+    return bool(_frames_of_rules(error))
+
+
+def _frames_of_rules(error: BaseException) -> list[traceback.FrameSummary]:
+    return [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_HOUSE)]

@@ -166,7 +166,7 @@ def record_of(text: PgnGame, game: Game) -> GameRecord:
         moves,
         outcome=outcome,
         ending=ending,
-        seed=int(seed) if re.fullmatch("[0-9]{1,19}", seed) else None,
+        seed=int(seed) if re.fullmatch("[0-9]{1,20}", seed) and int(seed) < 1 << 64 else None,
         players=["" if name == "?" else name for name in (tags.get("White", "?"), tags.get("Black", "?"))],
         start=start,
         metadata={"tags": others} if others else {},

@@ -16,9 +16,10 @@ import numpy as np
 
 from base.bits import U
 from base.errors import UserError
-from games.chess import KING, LETTERS, OFFSET, PAWN, PROMOTED, SQUARES, can_move, in_check, kind_on
 from games.engine.game import Game
 from games.engine.rules import Rules
+from games.parts.chess_board import KING, LETTERS, OFFSET, PAWN, PROMOTED, SQUARES, in_check, kind_on
+from games.parts.chess_moves import can_move
 
 ANY = -1
 Wish = tuple[int, int, int, int, int, int]

@@ -1,0 +1,147 @@
+"""Machine code on disk: what numba asks of a cache, one checksummed file per content key and signature, no index to share.
+
+A damaged file is deleted and rebuilt, and where nothing can be kept, every process compiles for itself. `base/compiler.py` uses it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import multiprocessing
+import os
+import pickle
+import sys
+import types
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, _Cache
+from numba.core.codegen import RuntimeLinker
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from base.content import hashed
+from base.files import cache_folder, remove_leftovers, write_bytes
+
+MAGIC = b"zermelo kernel 1\n"
+COUNTS = b"zermelo kernel that allocates\n"
+_KEEP = 2000  # kernels kept on disk; beyond that the least recently used go
+
+
+class ContentCache(_Cache):  # type: ignore[misc]
+    """What numba asks of a cache. `key` says all that the code depends on but for the types of the arguments."""
+
+    def __init__(self, function: types.FunctionType, key: str, label: str) -> None:
+        self._function, self._key, self._label = function, key, label
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_folder("kernels"))
+
+    def _path(self, signature: Any, target: Any) -> Path:
+        key = hashed(self._key, [_spelled(kind) for kind in signature], target.codegen().magic_tuple())
+        return cache_folder("kernels") / f"{self._function.__name__.strip('<>')}-{key[:40]}.kernel"
+
+    def load_overload(self, signature: Any, target: Any) -> CompileResult | None:
+        target.refresh()
+        with contextlib.suppress(OSError):  # nothing is kept here, or there is nowhere to keep it
+            path = self._path(signature, target)
+            data = path.read_bytes()
+            if data == COUNTS:
+                raise Allocates
+            try:
+                result = CompileResult._rebuild(target, *pickle.loads(_payload(data)))
+            except Exception:  # damaged in whatever way: the source is at hand, so build it again
+                path.unlink()
+            else:
+                with contextlib.suppress(OSError):  # somebody else's file
+                    os.utime(path)
+                return result
+        _announce(self._label, self._function.__name__)
+        return None
+
+    def of_counting(self) -> ContentCache:
+        """The cache of the same code with reference counts."""
+        return ContentCache(self._function, hashed(self._key, "counting"), self._label)
+
+    def note_counting(self, signature: Any, target: Any) -> None:
+        """So that the next process does not try in vain to do without."""
+        with contextlib.suppress(OSError):
+            write_bytes(self._path(signature, target), COUNTS)
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        if reason := _uncachable(result.library):
+            warnings.warn(f"'{self._function.__name__}' compiles anew at each start: {reason}", stacklevel=2)
+            return
+        try:
+            payload = dumps(CompileResultCacheImpl.reduce(self, result))
+            path = self._path(signature, result.target_context)
+            write_bytes(path, MAGIC + hashlib.sha256(payload).digest() + payload)
+            _prune(path.parent)
+        except Exception as error:  # a full disk, for one, must not stop a search: what was compiled works
+            warnings.warn(f"compiled code is not kept: {error}", stacklevel=2)
+
+    def enable(self) -> None:
+        """Part of numba's protocol; this cache is always on."""
+
+    def disable(self) -> None:
+        """Part of numba's protocol; this cache is always on."""
+
+    def flush(self) -> None:
+        """Part of numba's protocol; content keys never go stale."""
+
+
+class Allocates(Exception):
+    """Inside: known not to compile without reference counts."""
+
+
+def _payload(data: bytes) -> bytes:
+    head, checksum, payload = data[: len(MAGIC)], data[len(MAGIC) : len(MAGIC) + 32], data[len(MAGIC) + 32 :]
+    if head != MAGIC or checksum != hashlib.sha256(payload).digest():
+        raise ValueError("damaged")
+    return payload
+
+
+def _spelled(kind: Any) -> object:
+    """A type as text that says all; numba's own leaves out what the fields of a NamedTuple are called."""
+    if isinstance(kind, numba.types.BaseTuple):
+        return type(kind).__name__, getattr(kind, "fields", ()), [_spelled(item) for item in kind.types]
+    return str(kind)
+
+
+def _uncachable(library: Any) -> str:
+    """Why the machine code means nothing outside this process; empty where it does."""
+    if library.has_dynamic_globals:
+        return "it holds an address of this process, as of an array over 1 MB"
+    for variable in library._final_module.global_variables:
+        if variable.name.startswith(RuntimeLinker.PREFIX):  # filled in by this process only: a crash in the next
+            return "a function in it calls itself with other types than it was called with; cast the arguments of its first call"
+    return ""
+
+
+def _prune(folder: Path) -> None:
+    remove_leftovers(folder)
+    files = list(folder.glob("*.kernel"))
+    if len(files) <= _KEEP:
+        return
+    used = []
+    for file in files:
+        with contextlib.suppress(OSError):  # another process may prune too
+            used.append((file.stat().st_mtime, file))
+    for _, file in sorted(used)[: len(used) - _KEEP * 9 // 10]:
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+_announced: set[str] = set()
+
+
+def _announce(label: str, name: str) -> None:
+    """Once per label; of what has none only where nothing was said yet. A worker leaves it to the command that started it."""
+    if label in _announced or (_announced and not label) or multiprocessing.parent_process() is not None:
+        return
+    _announced.add(label)
+    with contextlib.suppress(OSError):  # nobody reads it any more
+        print(f"compiling {label or name} (first run only) …", file=sys.stderr, flush=True)
