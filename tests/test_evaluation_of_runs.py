@@ -112,7 +112,8 @@ def test_an_evaluation_says_what_the_standard_scale_says(tmp_path: Path) -> None
     found = arena(GAME, checkpoint, 1, log)
     assert found.curves == arena(GAME, checkpoint, 2, log).curves  # nothing is played twice
     assert found.curves["elo/search"] > found.curves["elo/policy low"]
-    assert 0.5 < found.curves["accuracy/search"] <= 1 and "policy keeps" in found.line
+    kept = found.details["accuracy/search"]["kept"]
+    assert kept["share"] == found.curves["accuracy/search"] > 0 and "policy keeps" in found.line
     before = blocks(file)
     with Store(file, GAME) as store:
         place = Scale(GAME, standard_rungs(GAME), store).place(arena.player(checkpoint), how.games, 0)
