@@ -3,6 +3,7 @@
 import functools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -268,6 +269,13 @@ def test_a_game_in_which_nothing_is_given_away_is_refused_in_one_sentence(tmp_pa
     )
     with pytest.raises(UserError, match=r"got tree:.*: no position was found with good moves and bad ones$"):
         oracle_sample(load(f"tree:{file}"), 10)
+
+
+def test_names_and_numbers_stand_apart_on_the_page(capsys):
+    """100.0% is the widest share there is."""
+    assert main(["accuracy", "tic_tac_toe", "alphabeta:depth=9", "--sample", "20", "--workers", "0"]) == 0
+    page = capsys.readouterr().out
+    assert "100.0%" in page and not re.search(r"[a-z]\d+\.\d%", page)
 
 
 def test_the_command_says_the_same_to_people_and_programs(capsys, tmp_path):
