@@ -141,13 +141,15 @@ class Solver:
         )
 
     def prepare(self) -> None:
-        """Compile, so that no move is charged for it: solves the last decision of a random game."""
+        """Compile, by solving the last decision of a random game, and have the memory of the table at hand: no move is charged."""
         state, rng = self.game.initial(), generator(0, "prepare")
         before = state
         while legal := self.game.legal_actions(state):
             before, state = state, self.game.result(state, legal[below(rng, len(legal))])
         self.value(before)
         self.forget()
+        if self._prover is not None:
+            self._prover.table.view(np.uint8).fill(0)
 
     def forget(self) -> None:
         """Drop all that was proven so far."""

@@ -1,11 +1,13 @@
 """Players by name, and what `python -m arena choose | explain` does with them."""
 
 import json
+import resource
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -145,3 +147,14 @@ def test_the_name_of_a_player_follows_what_its_files_hold(tmp_path):
     assert before.text == after.text
     assert before.name != after.name
     assert make_player("alphabeta:depth=2", game).name == make_player("alphabeta:depth=2", game).text
+
+
+@pytest.mark.parametrize("text", ["alphabeta:depth=1,tt_mb=256", "solver:mb=256"])
+def test_no_move_is_charged_for_the_memory_of_a_table(text):
+    """Memory costs its time when it is first written to. After `make_player` each page was: none is left to be fetched."""
+    thinker = make_player(text, load("tic_tac_toe")).thinker
+    table = (thinker._prover if text.startswith("solver") else thinker).table.view(np.uint8)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    table[::4096] = 0
+    fetched = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    assert fetched < len(table) / (4 << 20)  # pages have 2 MB at most
