@@ -80,9 +80,9 @@ def report(found: Accuracy, who: str, unsolved: int, missing: int) -> str:
     rows += [(f"  from games of {name}", each) for name, each in found.by_source.items() if name != "file"]
     rows += [("and is quickest", found.quickest or Share(0, 0)), ("value of the right sign", found.sign)]
     lines = [f"{found.game}: {who}", f"{found.brier.of} positions, {1000 * found.seconds:.1f} ms a move", ""]
-    lines += [f"{name:<30}{_words(each)}" for name, each in rows]
+    lines += [f"{name:<32}{_words(each)}" for name, each in rows]
     low, high = found.brier.interval
-    lines += [f"{'Brier score':30}{found.brier.mean:.4f}  [{low:.4f}, {high:.4f}]", ""]
+    lines += [f"{'Brier score':32}{found.brier.mean:.4f}  [{low:.4f}, {high:.4f}]", ""]
     lines += [f"{'value said':>16}{'positions':>11}{'said':>8}{'true':>8}   (the mover's: 1 wins, -1 loses)"]
     for each in found.bins:
         lines.append(f"{each.least:+7.1f} … {each.most:+.1f}{each.of:11}{each.said:+8.2f}{each.true:+8.2f}")

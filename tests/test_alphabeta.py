@@ -259,6 +259,15 @@ def test_the_two_ply_tree_prunes_exactly_the_leaves_4_and_6() -> None:
     assert (parents["a2"], parents["c3"]) == (-1, seen.index("a2"))
 
 
+def test_without_an_eval_futility_cuts_nothing() -> None:
+    """EVAL is zero everywhere there, which says nothing of a2: worth 2/16, and not bounded by 0."""
+    game = load("tree:two_ply.json")
+    choice = AlphaBeta(game, AlphaBetaSettings(depth=2)).choose(game.initial())
+    assert choice.proven and choice.counters.get("futility_prunes", 0) == 0
+    upper = {game.names[each.action]: each.value for each in choice.actions}
+    assert upper == {"a1": 3 / 16, "a2": 2 / 16, "a3": 2 / 16}
+
+
 def uniform_tree(branching: int, depth: int, value: int = 0) -> Any:
     """Perfectly ordered: the first action of every node is a best one."""
     if depth == 0:

@@ -77,6 +77,7 @@ class AlphaBeta:
     def _set_up(self, settings: AlphaBetaSettings, log: bool) -> None:
         rules, ws = self.game.rules, self._workspace[0]
         beam = settings.beam
+        futility = settings.futility and bool(self.weights.any())  # an EVAL of zeros bounds nothing
         numbers = {
             "use_tt": settings.tt,
             "pvs": settings.pvs,
@@ -89,12 +90,12 @@ class AlphaBeta:
             "singular": settings.singular,
             "null_move": settings.null,
             "lmr": settings.lmr,
-            "futility": settings.futility,
+            "futility": futility,
             "beam": beam,
             "use_probcut": settings.probcut,
             "exact": settings.exact,
             "multipv_all": settings.multipv == "all",
-            "guessing": settings.futility or settings.probcut or (settings.null and rules.null_result is not None),
+            "guessing": futility or settings.probcut or (settings.null and rules.null_result is not None),
             "logging": LOGGED if log else 0,
         }
         for name, number in numbers.items():

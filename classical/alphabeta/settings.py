@@ -60,7 +60,7 @@ class AlphaBetaSettings:
     lmr: bool = True
     """Late quiet actions are searched less deep at first, those that surprise again in full; where the game tells quiet ones apart."""
     futility: bool = True
-    """Near the horizon, what EVAL puts far outside the window stays there (Heinz 1998)."""
+    """Near the horizon, what EVAL puts far outside the window stays there (Heinz 1998); where there is an EVAL."""
     beam: int = 0
     """Only so many actions of a position are searched, the best by EVAL, unless all of them lose; 0: all."""
     probcut: bool = False
