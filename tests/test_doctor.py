@@ -175,8 +175,8 @@ BUGS = {
     ),
     "a draw by repetition is not foreseen": (
         "checkers",
-        "if latest | earlier == ZERO:\n                    return 0",
-        "if latest | earlier == ZERO:\n                    break",
+        "if stood_earlier(state, last, 1):\n                return 0",
+        "if stood_earlier(state, last, 1):\n                break",
         laws.the_past_draws_in_time,
         "plies_to_draw",
     ),
