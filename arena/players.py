@@ -270,9 +270,8 @@ def make_player(text: str, game: Game) -> Player:
     if kind == "net":
         from checkpoints import resolve
 
-        resolved["checkpoint"] = str(
-            resolve(resolved["checkpoint"], game)
-        )  # a run goes on, this player stays who it is
+        # a run goes on, this player stays who it is
+        resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
     thinker: Thinker = options.call(FACTORIES[kind], resolved, game)
     getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None

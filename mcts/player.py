@@ -20,11 +20,10 @@ from base.seeds import generator
 from games import Game
 from games.choice import Choice
 from mcts.learned import LearnedSearch, LearnedSettings
-from mcts.reuse import TreePlayer, room
+from mcts.reuse import MOST, TreePlayer, check_ms, room
 from mcts.root import candidates, principal_variation
 from mcts.search import BatchEvaluator
 
-MOST = 2**31 - 2  # simulations in one tree: visits are 32 bits
 _EDGES_PER_NODE = 48  # of large trees: 7 in connect four, about 35 in chess
 
 
@@ -54,8 +53,7 @@ class LearnedPlayer(TreePlayer):
             raise UserError("net: expected a limit, sims or ms, got none")
         if simulations is not None and not 0 <= simulations <= MOST:
             raise UserError(f"sims: expected 0 (the raw policy) to {MOST}, got {simulations}")
-        if ms is not None and not 0 < ms < 1e9:
-            raise UserError(f"ms: expected milliseconds above 0, got {ms}")
+        check_ms(ms)
         if ms is not None and (how.method == "gumbel" or simulations == 0):
             what = "method 'gumbel', which shares out a known number" if how.method == "gumbel" else "sims=0"
             raise UserError(f"ms: expected a limit in sims alone with {what}, got {ms}")

@@ -10,6 +10,14 @@ from mcts.root import is_same
 from mcts.search import Search
 from mcts.tree import bytes_per_node
 
+MOST = 2**31 - 2  # simulations in one tree: visits are 32 bits
+
+
+def check_ms(ms: float | None) -> None:
+    """A limit by the clock, where there is one."""
+    if ms is not None and not 0 < ms < 1e9:
+        raise UserError(f"ms: expected milliseconds above 0, got {ms}")
+
 
 def room(game: Game, memory_mb: float, edges: int) -> int:
     """How many nodes, of so many edges each, fit into the memory."""

@@ -22,12 +22,11 @@ from base.threads import interruptible
 from games import Game
 from games.choice import Choice
 from mcts.phases import EvaluatorFactory, uniform_evaluator
-from mcts.reuse import TreePlayer, room
+from mcts.reuse import MOST, TreePlayer, check_ms, room
 from mcts.root import candidates, principal_variation, ranked
 from mcts.search import Search, Settings, edges_per_node
 from mcts.tree import ROOT
 
-MOST = 2**31 - 2  # simulations in one tree: visits are 32 bits
 _EDGES_PER_NODE = 4  # of large UCB1 trees: 2 in connect four and othello, 5 in go 9×9, at 100,000 simulations
 
 
@@ -52,8 +51,7 @@ class UCT(TreePlayer):
             raise UserError("uct: expected a limit, simulations or ms, got none")
         if simulations is not None and not 1 <= simulations <= MOST:
             raise UserError(f"simulations: expected 1 to {MOST}, got {simulations}")
-        if ms is not None and not 0 < ms < 1e9:
-            raise UserError(f"ms: expected milliseconds above 0, got {ms}")
+        check_ms(ms)
         self.settings = settings or Settings()
         self.simulations, self.ms, self.seed = simulations, ms, seed
         each = edges_per_node(self.settings, game.rules)
