@@ -42,7 +42,7 @@ def measured(folder: Path, games: int, said: list[str]) -> str:
     """A run with evaluations, and what it says at its end."""
     rungs = ", ".join(f'"{rung}"' for rung in RUNGS)
     with opened(str(folder), tiny(*ON, f"evaluation.rungs=[{rungs}]"), Budget(games=games), said.append) as begun:
-        with Told(begun.board, said) as log:
+        with Told(begun, said) as log:
             arena = Arena(begun.config.evaluation, 0)
             arena.prepare(GAME, log)
             progress = train(begun, log, 0, arena)

@@ -43,7 +43,7 @@ class EvaluationSettings:
 
     every: int = 10
     """Iterations between evaluations; the last checkpoint is always evaluated. 0: never."""
-    rungs: tuple[str, ...] = ("random", "uct:sims=10", "uct:sims=100", "uct:sims=1000")
+    rungs: tuple[str, ...] = ("random", "uct:sims=10", "uct:sims=30", "uct:sims=100", "uct:sims=1000")
     """Whom the checkpoint plays: those of the standard rungs that are quick, or others, as `python -m arena players` has them."""
     rung_games: int = 60
     """Of a rung against the others, in the mean, before the first checkpoint is measured; once for all runs of a game."""

@@ -1,7 +1,7 @@
 """What a run says of itself: bars and one line per iteration on screen, curves in TensorBoard (which nothing else touches).
 
 Every curve is over games played, one unit for all of them. A run that goes on first takes back what a killed process had written beyond
-the state it goes on from (`purge_step`), so no step is there twice.
+the state it goes on from (`purge_step`), so no step is there twice. The same points are in the run's `curves.jsonl` (train/journal.py).
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any, Self, TypeVar
 
 from tqdm import tqdm
 
+from train.journal import History
+
 T = TypeVar("T")
 
 
@@ -21,8 +23,9 @@ class RunLog:
     """`quiet` is for tests: nothing on screen."""
 
     def __init__(self, folder: Path, games: int, quiet: bool = False) -> None:
-        """`games`: where the run stands as it begins or goes on."""
+        """`folder`: the run's; `games`: where it stands as it begins or goes on."""
         self.folder, self.quiet = folder, quiet
+        self.history = History(folder / "curves.jsonl", games)
         self._games = games
         self._writer: Any = None
 
@@ -56,14 +59,20 @@ class RunLog:
             yield show
 
     def curves(self, games: int, values: Mapping[str, float]) -> None:
-        """One point of each curve, by its name."""
+        """One point of each curve, by its name; what is not a number is left out. On disk when this returns."""
+        self.history.add(games, values)
+        for name, value in self.history.rows[-1]["curves"].items():
+            self._board().add_scalar(name, value, games)
+        self._board().flush()
+
+    def _board(self) -> Any:
         if self._writer is None:
             from torch.utils.tensorboard import SummaryWriter
 
-            purge = self._games + 1 if self._games else None
-            self._writer = SummaryWriter(str(self.folder), purge_step=purge, flush_secs=5)
-        for name, value in values.items():
-            self._writer.add_scalar(name, value, games)
+            board = self.folder / "tb"
+            purge = self._games + 1 if board.is_dir() else None
+            self._writer = SummaryWriter(str(board), purge_step=purge, flush_secs=5)
+        return self._writer
 
     def close(self) -> None:
         if self._writer is not None:

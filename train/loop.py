@@ -2,8 +2,9 @@
 
     for iteration 0, 1, 2, …                        a network plays a block of games by number, then learns
         games of the block      played by the mean of the weights, each on disk as it ends
-        window                  grows and forgets; its newest positions are drawn a fixed number of times
-        learner                 takes its steps
+        window                  grows and forgets
+        judgement               of the network, on games that it has not learned from yet
+        learner                 takes its steps; each new position is drawn a fixed number of times
         state                   saved whole; from here a killed run goes on
         checkpoint              the network that plays the next block
         evaluation              every few iterations, and at the end
@@ -36,10 +37,14 @@ from train.evaluation import Evaluate, Evaluation
 from train.games import GameLog, games_of
 from train.learner import Learner, Losses
 from train.log import RunLog, compact
+from train.measures import agreement, judge
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
 from train.window import Window
+
+JUDGED = 2048
+"""Positions of the newest games at most on which the network is judged."""
 
 
 def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None) -> Progress:
@@ -47,6 +52,7 @@ def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None)
     loop = Loop(run, log, evaluate)
     loop.restore()
     loop.shelve()
+    loop.measure()
     if loop.is_over():
         log.say(f"{run.folder}: complete, {loop.progress.games} games are played and learned from")
         loop.measure(is_last=True)
@@ -56,10 +62,11 @@ def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None)
     with Workers(setup, workers) as players:
         while not loop.is_over():
             games = loop.play(players)
+            loop.judge(games)
             losses = loop.learn(games)
+            loop.tell(games, losses)  # before it is saved: what is not saved is done and told again
             loop.save()
             loop.shelve()
-            loop.tell(games, losses)
             loop.measure()
     loop.measure(is_last=True)
     return loop.progress
@@ -75,6 +82,8 @@ class Loop:
         self.learner = Learner(self.game, net, self.config.learning, self.config.device)
         self.window = Window(self.game, self.config.window)
         self.progress = Progress()
+        self.curves: dict[str, float] = {}
+        """Of this iteration, so far."""
         self.measured: Evaluation | None = None
         self._commit = commit()
         self._net = ""  # the hash of the weights that play
@@ -159,10 +168,18 @@ class Loop:
             self._playing = time.monotonic() - began
             return [kept.games[number] for number in numbers]
 
-    def learn(self, games: Sequence[GameRecord]) -> Losses:
-        """The window takes the games, the learner so many steps that each new position is drawn `window.samples` times on average."""
-        began = time.monotonic()
+    def judge(self, games: Sequence[GameRecord]) -> None:
+        """The window takes the games; before anything is learned from them, what did the network that played make of them?"""
         self.window.extend(games)
+        batch = self.window.newest(JUDGED)
+        if len(batch.observations):
+            policies, utilities = self.learner.guess(batch)
+            self.curves |= judge(utilities[:, 0], batch.outcomes[:, 0]).curves("fresh/value")
+            self.curves |= {f"fresh/{name}": value for name, value in agreement(policies, batch).items()}
+
+    def learn(self, games: Sequence[GameRecord]) -> Losses:
+        """So many steps that each new position is drawn `window.samples` times on average."""
+        began = time.monotonic()
         progress = self.progress
         due = int(self.window.made * self.config.window.samples / self.config.learning.batch)
         rng = np.random.default_rng(derive(self.config.seed, "batches", progress.iterations))
@@ -211,7 +228,8 @@ class Loop:
             curves[f"selfplay/utility of player {seat}"] = mean
         if told.played_out:
             curves["selfplay/wrong resignations"] = told.wrongly / told.played_out
-        self.log.curves(self.progress.games, curves)
+        self.log.curves(self.progress.games, self.curves | curves)
+        self.curves = {}
 
     def measure(self, is_last: bool = False) -> None:
         """Every few iterations, and the last checkpoint; each once."""
@@ -225,6 +243,8 @@ class Loop:
             with suppress(UserError, TypeError):
                 self.measured = Evaluation(**read_json(path))
                 note_elo(checkpoint, self.measured.elo)  # perhaps it was killed before, or the checkpoint written again
+                if not all(self.log.history.has(games, name) for name in self.measured.curves):
+                    self.log.curves(games, self.measured.curves)
                 return
         self.measured = self.evaluate(self.game, checkpoint, derive(self.config.seed, "evaluation", games), self.log)
         write_json(path, asdict(self.measured))

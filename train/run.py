@@ -5,8 +5,9 @@ runs/NAME/config.toml                     the configuration, every key
          games/000012.log                 the games of an iteration (`train/games.py`)
          state/000012/                    where it stands (`train/state.py`)
          checkpoints/00006144/            the network after so many games, with its card
-         eval/00006144.eval.json          what was measured of it
-         tb/                              TensorBoard's
+         eval/00006144.arena.json         what the arena measured of it
+         curves.jsonl                     every curve (`train/journal.py`)
+         tb/                              the same for TensorBoard
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Run:
 
     @property
     def board(self) -> Path:
+        """TensorBoard's folder."""
         return self.folder / "tb"
 
     def checkpoint(self, games: int) -> Path:
@@ -49,7 +51,8 @@ class Run:
         return self.folder / "checkpoints" / f"{games:08}"
 
     def evaluation(self, games: int) -> Path:
-        return self.folder / "eval" / f"{games:08}.eval.json"
+        """What the arena measured of that network."""
+        return self.folder / "eval" / f"{games:08}.arena.json"
 
 
 def folder_of(name: str) -> Path:

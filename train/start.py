@@ -37,7 +37,7 @@ def start(options: argparse.Namespace) -> int:
     config.selfplay.check(game)
     with opened(name, config, budget, print) as run:
         found = newest(run.states, lambda text: None)
-        with RunLog(run.board, found[0].games if found else 0) as log:
+        with RunLog(run.folder, found[0].games if found else 0) as log:
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")
             evaluate = Arena(config.evaluation, options.workers)
             try:

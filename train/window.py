@@ -89,6 +89,8 @@ class Window:
         self.game, self.settings = game, settings
         self.made = 0
         """Positions to learn from in all games ever given."""
+        self.fresh = 0
+        """Of these, how many came last."""
         players = game.players
         self._firsts = game.blanks(0)
         self._plies = np.zeros(0, np.int64)  # of each game
@@ -144,6 +146,7 @@ class Window:
             self._probabilities = _joined(self._probabilities, *(record.probabilities for record in finished))
         self._forget()
         self._index()
+        self.fresh = min(self.made - before, len(self))
         return self.made - before
 
     def _forget(self) -> None:
@@ -176,6 +179,12 @@ class Window:
         which = rng.integers(self._symmetries.count, size=size)
         observations, policies, legal = self._symmetries.turn(which, *batch[:3])
         return batch._replace(observations=observations, policies=policies, legal=legal)
+
+    def newest(self, most: int) -> Batch:
+        """Positions of the games that came last, as they are; evenly chosen where they are more than `most`."""
+        count = min(self.fresh, most)
+        chosen = len(self) - self.fresh + np.arange(count) * self.fresh // max(count, 1)
+        return self.positions(self._samples[chosen])
 
     def positions(self, plies: Array) -> Batch:
         """The positions of these plies, counted through all games, as they are."""
