@@ -4,13 +4,13 @@
     rows = positions(game, games)                   # every position, replayed once in compiled code
     rows.quiet()                                    # those of which EVAL is asked
 
-A position is one row, in its mover's eyes; among three players, or where utilities need not sum to zero, it is a row in the eyes of each of
-them. (Between two with antisymmetric features the other one's row would say the same again.) Positions where chance is to move are none.
+A position is one row, in its mover's eyes; among three players, or where utilities need not sum to zero, one in the eyes of each.
+(Between two with antisymmetric features the other one's row would say the same again.) Where chance is to move there is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ class Played(NamedTuple):
     firsts: Array
     """Positions [G]."""
     starts: Array
-    """int64 [G + 1]: where each game's moves begin."""
+    """int64 [G + 1]: where each game's moves begin in"""
     moves: Array
     """int32 [n]"""
     outcomes: Array
@@ -89,10 +89,15 @@ def played(game: Game, records: Iterable[GameRecord]) -> Played:
     return Played(firsts, starts, moves, outcomes)
 
 
-def positions(game: Game, games: Played) -> Rows:
-    """All of them."""
+def positions(game: Game, games: Played, most: int | None = None) -> Rows:
+    """All of them; `most`: of the newest games alone, that have no more plies together."""
+    first = 0 if most is None else int(np.searchsorted(games.starts, games.starts[-1] - most))
+    if first:
+        later = Played(games.firsts[first:], games.starts[first:], games.moves, games.outcomes[first:])
+        return positions(game, later)
     viewers = viewers_of(game.rules)
-    count, names = len(games.moves) * viewers, len(game.rules.feature_names)
+    count = int(games.starts[-1] - games.starts[0]) * viewers
+    names = len(game.rules.feature_names)
     rows = np.zeros((count, names), np.float32), np.zeros(count, np.float32), np.zeros(count, np.int64)
     about = np.zeros(count, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     scratch = game.blanks(1), np.zeros(game.rules.max_legal, np.int32)
@@ -146,8 +151,3 @@ def tabulator(rules: Rules) -> Callable[..., int]:
         return n
 
     return tabulate
-
-
-def sizes(numbers: Sequence[int] | Array) -> Array:
-    """How often each number from 0 on occurs."""
-    return np.bincount(np.asarray(numbers, np.int64))

@@ -107,7 +107,7 @@ class Rules:
     weight_unit: float = 1.0
     """What one such unit is worth: EVAL = tanh(weight_unit · w·f), the utility expected."""
     material: Sequence[str] = ()
-    """Features that count material, the first of them the unit (chess: pawns): a fitted EVAL is told in it, and fitted to these alone too."""
+    """Features that count material, the first the unit (chess: pawns). A fitted EVAL is told in it, and fitted to these alone too."""
 
     # ── for search ──
     key: Callable[[Any], Any] = DERIVED
