@@ -49,13 +49,13 @@ def _weights(found: Found) -> str:
     rows = [Weight(name, value, errors.get(name), by_hand.get(name)) for name, value in eval_.weights.items()]
     cells = []
     for row in rows:
-        error = "" if row.error is None else f"± {row.error:.3f}"
+        error = "" if row.error is None else f"{row.error:.3f}"
         cells.append([row.name, f"{row.value:.3f}", error, "" if row.by_hand is None else f"{row.by_hand:.3f}"])
     unit = f"weight; EVAL = tanh({eval_.unit:.3g} · w·f)"
     note = (
         "Bars with their 95% intervals; upright strokes: the weights set by hand." if by_hand else "With 95% intervals."
     )
-    listed = table("Weights", ["feature", "weight", "standard error", "by hand"], cells)
+    listed = table("Weights", ["feature", "weight", "± s.e.", "by hand"], cells)
     origin = f"<p><small>{escape(eval_.note)}</small></p>" if eval_.note else ""
     return f'<div class="charts">{figure("Weights of the features", weights(rows, unit), note)}<div>{listed}{origin}</div></div>'
 

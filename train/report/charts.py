@@ -209,7 +209,7 @@ def weights(found: Sequence[Weight], unit: str, width: int = WIDTH) -> str:
     for i, each in enumerate(found):
         y = 4 + row * i
         start, end = sorted((x(0), x(each.value)))
-        error = "" if each.error is None else f" ± {plain(each.error)}"
+        error = "" if each.error is None else f" ± {each.error:.2g}"
         drawn.append(
             f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{escape(each.name)}</text>'
             f'<rect class="f0" x="{start}" y="{y + 3}" width="{max(end - start, 0.5):.1f}" height="{row - 7}" opacity=".55"/>'
@@ -320,11 +320,19 @@ def _names(frame: Frame, ends: Sequence[tuple[float, str, str, int]]) -> list[st
         if abs(at - y) > 1:
             found.append(f'<polyline class="tie" points="{x + 1},{y} {x + 7},{at:.1f}"/>')
         room = int((frame.width - x) / 6.4) - len(value) - 1
-        short = name if len(name) <= room else name[: room - 1] + "…"
+        short = shortened(name, room)
         told = f"<title>{escape(name)}</title>" if short != name else ""
         shown = f'<tspan class="name">{escape(short)}</tspan>' if hue != 5 or value else escape(short)
         found.append(f'<text class="t{hue}" x="{x + 9}" y="{at + 4:.1f}">{shown} {escape(value)}{told}</text>')
     return found
+
+
+def shortened(name: str, room: int) -> str:
+    """Without its middle: players differ in their ends, `alphabeta:depth=4`."""
+    if len(name) <= room:
+        return name
+    tail = min(len(name.partition(":")[2]) or room // 2, room - 3)
+    return f"{name[: max(room - tail - 1, 1)]}…{name[len(name) - tail :]}"
 
 
 def spread(places: Sequence[float], low: float, high: float, apart: float = APART) -> list[float]:

@@ -33,6 +33,7 @@ nav a { margin-right: 1rem; white-space: nowrap } a { color: var(--point) }
 .keys { display: flex; flex-wrap: wrap; gap: .6rem 2.2rem; margin: 1.2rem 0 } .keys b { display: block; font-size: 1.35rem }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 25rem), 1fr)); gap: 1.6rem 2rem; margin: 1rem 0 }
 .small { grid-column: 1 / -1; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: 1rem 1.4rem }
+.small figure { max-width: 20rem }
 figure { margin: 0; min-width: 0; break-inside: avoid } figcaption { font-weight: 600; margin-bottom: .3rem }
 figure small { display: block; margin-top: .2rem } figure.wide { grid-column: 1 / -1 }
 .only-narrow { display: none }

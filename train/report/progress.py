@@ -97,7 +97,7 @@ def _learning(found: Found) -> str:
         (
             "Calibration of the search's value",
             reliability(_calibrated(found)),
-            f"Of self-play in iteration {found.iteration + 1}; bars: 95%, larger dots: more positions. Above the diagonal: too pessimistic.",
+            f"Of self-play in iteration {found.iteration + 1}; bars: 95%. Above the diagonal: too pessimistic.",
         ),
         (
             "Entropy of the policy",

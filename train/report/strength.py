@@ -94,10 +94,11 @@ def _rungs(found: Found) -> list[Mark]:
 
 def _drawn(found: Found) -> str:
     elo = [
-        curve_of(found, "elo/search", f"{found.config.evaluation.simulations} simulations", 0, is_banded=True),
-        curve_of(found, "elo/policy", "policy alone", 1, is_banded=True),
+        curve_of(found, "elo/search", "search", 0, is_banded=True),
+        curve_of(found, "elo/policy", "policy", 1, is_banded=True),
     ]
-    note = "Bands: 95% intervals. Dotted: the players it is measured against. The scale's zero is the random player."
+    sims = found.config.evaluation.simulations
+    note = f"Search: {sims} simulations a move; policy: none. Bands: 95%. Dotted: whom it is measured against, random being 0."
     wide = curves(elo, "Elo", _rungs(found), last=found.games, width=940, height=340)
     narrow = curves(elo, "Elo", _rungs(found), last=found.games, height=300)
     parts = [
