@@ -98,7 +98,7 @@ def play(game: Game, organ: str, limit: str, games: int, workers: int) -> Tally:
     """The side with the organ against the one without."""
     plies = next(plies for name, plies in GAMES.items() if game.name.startswith(name))
     players = [f"alphabeta:{limit},tt_mb=4,{switch}" for switch in ORGANS[organ]]
-    return Match(game, *players, openings=f"plies={GAMES[game.name.partition(':')[0]]}").play((games + 1) // 2, workers)
+    return Match(game, *players, openings=f"plies={plies}").play((games + 1) // 2, workers)
 
 
 def is_default(organ: str) -> bool:

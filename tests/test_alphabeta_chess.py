@@ -116,7 +116,7 @@ def test_every_organ_is_a_switch_and_a_search_without_difference_is_even() -> No
     game = load("connect_four")
     first, again = (organs.play(game, "lmr", "nodes=300", 8, 0).as_json() for _ in range(2))
     assert first["games"] == 8 and first["score"] == again["score"]
-    even = organs.play(game, "tables", "nodes=300", 8, 0)  # connect four has none
+    even = organs.play(game, "checks", "nodes=300", 8, 0)  # connect four knows none
     assert even.score().value == 0.5
     assert organs.concerns(GAME, "checks") and not organs.concerns(game, "null")
 
