@@ -67,9 +67,6 @@ class Found:
     def last(self, name: str) -> float | None:
         return self.history.last(name)
 
-    def first(self, name: str) -> float | None:
-        return next((row["curves"][name] for row in self.history.rows if name in row["curves"]), None)
-
 
 def find(name: str) -> Found:
     folder = folder_of(name)
