@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from arena.standings import brief, signed
@@ -127,7 +128,7 @@ def _met(found: Found) -> list[str]:
     names = [name for name in found.history.names() if name.startswith("against/") and name.endswith(" wins")]
     rungs = [name.removeprefix("against/").removesuffix(" wins") for name in names]
     elo = {mark.name: mark.value for mark in _rungs(found)}
-    return sorted(rungs, key=lambda rung: (elo.get(rung, 0.0), -(found.last(f"against/{rung} wins") or 0.0)))
+    return sorted(rungs, key=lambda rung: (elo.get(rung, math.inf), -(found.last(f"against/{rung} wins") or 0.0)))
 
 
 def _match(found: Found, rung: str) -> str:
