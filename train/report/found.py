@@ -24,7 +24,8 @@ from train.budget import Budget
 from train.config import Config, compose
 from train.evaluation import Evaluation
 from train.journal import History, Journal
-from train.run import RUNS, folder_of, stored
+from train.names import RUNS, folder_of
+from train.run import stored
 from train.state import Progress
 
 T = TypeVar("T")
