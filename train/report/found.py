@@ -58,6 +58,8 @@ class Found:
     """Games of the newest iteration that is whole."""
     iteration: int = 0
     """Its number."""
+    earlier: Eval | None = None
+    """The EVAL that was fitted before these games were played."""
     unreadable: list[str] = field(default_factory=list)
 
     @property
@@ -122,6 +124,8 @@ class _Reader:
         found.weights = self._newest("eval/*.eval.json", Eval.load)
         if found.game is not None:
             self._records(found.game)
+            before = self.folder / "eval" / f"{found.iteration * found.config.games:08}.eval.json"
+            found.earlier = self._try(lambda: Eval.load(before, found.game))
 
     def _try(self, read: Callable[[], T]) -> T | None:
         try:

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from games import CHANCE
+from train.linear import expected
 from train.measures import Bin, calibration
+from train.positions import played, positions
 from train.report.charts import Mark, curves, reliability
 from train.report.found import Found
 from train.report.parts import Section, charts, curve_of, shares_of, staged
@@ -95,9 +98,9 @@ def _learning(found: Found) -> str:
         ),
         ("… by stage of the game", staged(found, "fresh/value sign"), "The end of a game is easier to foresee."),
         (
-            "Calibration of the search's value",
-            reliability(_calibrated(found)),
-            f"Of self-play in iteration {found.iteration + 1}; bars: 95%. Above the diagonal: too pessimistic.",
+            "Calibration",
+            reliability(calibrated(found)),
+            f"Games of iteration {found.iteration + 1}, the mover's utility; bars: 95%. Above the diagonal: too pessimistic.",
         ),
         (
             "Entropy of the policy",
@@ -123,24 +126,26 @@ def _learning(found: Found) -> str:
     )
 
 
-def _calibrated(found: Found) -> dict[str, list[Bin]]:
-    """Of what the search expected in the mover's eyes, over the newest games."""
-    if found.game is None:
+def calibrated(found: Found) -> dict[str, list[Bin]]:
+    """Of what the search expected in the newest games, and of what EVAL made of them before it was fitted to them: the mover's eyes."""
+    game, records = found.game, [record for record in found.records[:JUDGED] if record.outcome is not None]
+    if game is None or not records:
         return {}
-    expected: list[float] = []
-    ended: list[float] = []
-    for record in found.records[:JUDGED]:
-        if record.outcome is None:
-            continue
-        for state, ply in record.replay(found.game):
-            mover = found.game.to_move(state) if ply < len(record) else None
-            if mover is not None and mover >= 0 and not np.isnan(record.utilities[ply]).any():
-                expected.append(float(record.utilities[ply][mover]))
-                ended.append(record.outcome[mover])
-    return {"search": calibration(np.array(expected), np.array(ended))} if expected else {}
-
-
-# ── self-play ──
+    pairs = []
+    for record in records:
+        assert record.outcome is not None
+        for state, ply in record.replay(game):
+            mover = game.to_move(state) if ply < len(record) else None
+            if mover is not None and mover != CHANCE and not np.isnan(record.utilities[ply]).any():
+                pairs.append((record.utilities[ply][mover], record.outcome[mover]))
+    guesses, ends = np.array(pairs).reshape(-1, 2).T
+    bins = {"search": calibration(guesses, ends)}
+    if found.earlier is not None:
+        rows = positions(game, played(game, records))
+        asked = rows.where(rows.is_mover)
+        theta = found.earlier.array(game).astype(np.float64)
+        bins["EVAL"] = calibration(expected(theta, asked), asked.outcomes)
+    return bins
 
 
 def health(found: Found) -> Section:
