@@ -37,13 +37,14 @@ from selfplay.workers import Setup, Workers
 from train.baseline import Baseline
 from train.evaluation import Evaluate, Evaluation
 from train.games import GameLog, games_of
+from train.health import health, knowledge
 from train.learner import Learner, Losses
 from train.log import RunLog, compact
 from train.measures import agreement, judge
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
-from train.window import Window
+from train.window import Window, positions_of
 
 JUDGED = 2048
 """Positions of the newest games at most on which the network is judged."""
@@ -179,11 +180,13 @@ class Loop:
         self.window.extend(games)
         self.baseline.look(self.window)
         self.curves |= self.baseline.judge(self.window.newest_plies(JUDGED))
-        batch = self.window.newest(JUDGED)
+        self.curves |= health(self.game, games) | {"window/made": float(self.window.made)}
+        batch = positions_of(self.game, self.config.window, games, JUDGED)
         if len(batch.observations):
             policies, utilities = self.learner.guess(batch)
             self.curves |= judge(utilities[:, 0], batch.outcomes[:, 0]).curves("fresh/value")
             self.curves |= {f"fresh/{name}": value for name, value in agreement(policies, batch).items()}
+            self.curves |= knowledge(batch, policies, utilities)
 
     def learn(self, games: Sequence[GameRecord]) -> Losses:
         """So many steps that each new position is drawn `window.samples` times on average."""
@@ -236,6 +239,7 @@ class Loop:
         curves |= {"selfplay/games per second": rate, "selfplay/positions per second": positions}
         curves |= {"selfplay/length": told.length, "selfplay/duplicates": told.duplicates / max(told.games, 1)}
         curves |= {"selfplay/surprise": told.surprise, "selfplay/seconds": self._playing}
+        curves |= {"selfplay/resigned": told.resigned / max(told.games, 1), "selfplay/root entropy": told.entropy}
         curves |= {"window/positions": float(len(self.window)), "window/megabytes": self.window.bytes() / 1e6}
         for seat in range(self.game.players):
             mean = sum(outcome[seat] * count for outcome, count in told.outcomes.items()) / max(told.games, 1)

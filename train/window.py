@@ -19,7 +19,7 @@ it was searched: fully, and its policy is a target too; or fast, and it trains t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,6 +211,13 @@ class Window:
         scratch = self.game.blanks(1), np.zeros(rules.max_legal, np.int32)
         self._fill(self._firsts, *told, *said, games, plies, self._views, *scratch, *batch)
         return batch
+
+
+def positions_of(game: Game, settings: WindowSettings, records: Sequence[GameRecord], most: int) -> Batch:
+    """Of these games alone, whatever a window has made of them; evenly chosen where they are more than `most`."""
+    alone = Window(game, replace(settings, constant=1 << 40, most=1 << 40))
+    alone.extend(records)
+    return alone.newest(most)
 
 
 def _joined(old: Array, *new: Any) -> Array:
