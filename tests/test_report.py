@@ -162,7 +162,7 @@ def test_conclusions_follow_from_the_curves(tmp_path: Path) -> None:
     assert "The policy's loss lies 0.20 nats above what its targets leave open (at first 0.50)" in text
     assert (
         "in 50% of new positions (at first 25%)" in text
-        and "in 75% of them (at first 50%); the linear EVAL has 62%" in text
+        and "in 75% of them (at first 50%), the linear EVAL has 62%" in text
     )
     assert "No linear EVAL was fitted" in text
     history.add(24, elo(310, 50))
@@ -194,19 +194,22 @@ def test_rungs_stand_where_the_evaluation_found_them(tmp_path: Path) -> None:
 def test_warnings_are_shown_with_their_advice_and_counted(copied: Path, tmp_path: Path) -> None:
     assert "No warning was raised" in report(copied, tmp_path / "page.html").text
     journal = Journal(copied / "warnings.jsonl")
-    for games in (8, 16):
+    for games in (8, 24):
         journal.add(
-            games, {"name": "games alike", "seen": "30% repeat", "causes": "no noise", "advice": "search.noise=0.25"}
+            games,
+            {"name": "alike", "seen": f"{games}% repeat", "causes": ["no noise", "luck"], "advice": ["noise=0.25"]},
         )
+        journal.add(games + 8, {"gone": "alike"})
     text = report(copied, tmp_path / "page.html").text
-    assert "The watch has warned of games alike, last after 16 games" in text
-    for words in (
-        "2 times, after 8 to 16 games",
-        "Seen 30% repeat",
-        "Likely causes no noise",
-        "What to try search.noise=0.25",
-    ):
-        assert words in text
+    assert "The watch warned of alike, which is gone;" in text and "0 warnings stand" in text
+    assert (
+        "alike 8 to 16 games, 24 to 32 games Seen 24% repeat Likely causes no noise; luck What to try noise=0.25"
+        in text
+    )
+    journal.add(40, {"name": "value collapse", "seen": "0.01", "causes": [], "advice": ["rest"]})
+    text = report(copied, tmp_path / "page.html").text
+    assert "The watch warns of value collapse;" in text and "1 warning stands" in text
+    assert "value collapse since 40 games Seen 0.01 What to try rest" in text
 
 
 def test_weights_of_eval_stand_beside_their_errors_and_those_set_by_hand(copied: Path, tmp_path: Path) -> None:

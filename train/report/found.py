@@ -49,7 +49,7 @@ class Found:
     evaluations: list[tuple[int, Evaluation]] = field(default_factory=list)
     """After how many games, what the arena measured."""
     warnings: list[dict[str, Any]] = field(default_factory=list)
-    """Lines of the watch, the oldest first."""
+    """Lines of the watch, the oldest first: what it warned of, and what was gone again."""
     weights: Eval | None = None
     """The newest fitted EVAL."""
     by_hand: Eval | None = None

@@ -38,6 +38,7 @@ figure { margin: 0; min-width: 0; break-inside: avoid } figcaption { font-weight
 figure small { display: block; margin-top: .2rem } figure.wide { grid-column: 1 / -1 }
 .only-narrow { display: none }
 @media (max-width: 640px) { .only-wide { display: none } .only-narrow { display: block } }
+.gone { border-left: 4px solid var(--line); padding: .1rem .9rem; margin: .9rem 0 }
 .warning { border-left: 4px solid var(--c1); padding: .1rem .9rem; margin: .9rem 0; break-inside: avoid }
 dl { margin: .3rem 0; display: grid; grid-template-columns: max-content 1fr; gap: .15rem .9rem }
 dt { color: var(--soft) } dd { margin: 0; min-width: 0 }
@@ -116,8 +117,8 @@ def _keys(found: Found) -> str:
         keys.append((f"{signed(elo)}{interval}", "Elo, random = 0"))
     if (kept := found.last("accuracy/search")) is not None:
         keys.append((f"{kept:.0%}", "of moves keep the value"))
-    kinds = len({row.get("name") for row in found.warnings})
-    keys.append((str(kinds), "kind of warning" if kinds == 1 else "kinds of warnings"))
+    standing = sum(not times[-1][1] for times in progress.warned(found.warnings).values())
+    keys.append((str(standing), "warning stands" if standing == 1 else "warnings stand"))
     return (
         f'<div class="keys">{"".join(f"<div><b>{escape(value)}</b>{escape(name)}</div>" for value, name in keys)}</div>'
     )
