@@ -31,7 +31,7 @@ section { border-top: 1px solid var(--line); margin-top: 2.4rem } section h2 { m
 section > p:first-of-type { font-size: 1.08rem; margin: .2rem 0 1rem; max-width: 48rem } small, .about { color: var(--soft) }
 nav a { margin-right: 1rem; white-space: nowrap } a { color: var(--point) }
 .keys { display: flex; flex-wrap: wrap; gap: .6rem 2.2rem; margin: 1.2rem 0 } .keys b { display: block; font-size: 1.35rem }
-.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 25rem), 1fr)); gap: 1.6rem 2rem; margin: 1rem 0 }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); gap: 1.6rem 2rem; margin: 1rem 0 }
 .small { grid-column: 1 / -1; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: 1rem 1.4rem }
 .small figure { max-width: 20rem }
 figure { margin: 0; min-width: 0; break-inside: avoid } figcaption { font-weight: 600; margin-bottom: .3rem }
@@ -48,7 +48,10 @@ pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem }
 .positions { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem; margin: .8rem 0 }
 .positions pre { border: 1px solid var(--line); border-radius: 4px; padding: .6rem; white-space: pre-wrap; break-inside: avoid }
 .moves { overflow-wrap: anywhere; font: .85rem/1.5 ui-monospace, monospace } summary { cursor: pointer; color: var(--point) }
-@media print { body { margin: 0; max-width: none; font-size: 12px } nav { display: none } section { margin-top: 1.2rem } }
+@media print {
+  body { margin: 0; max-width: none; font-size: 12px } nav { display: none } section { margin-top: 1.2rem }
+  .charts, .small { grid-template-columns: 1fr 1fr } .only-wide { display: block } .only-narrow { display: none }
+}
 @page { margin: 15mm }
 """
 )
