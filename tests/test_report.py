@@ -30,6 +30,7 @@ from train.journal import History, Journal
 from train.report.artefacts import command
 from train.report.charts import APART, MOST, Curve, shares, spread, thinned, ticks
 from train.report.found import find
+from train.report.page import NAMED
 from train.report.progress import calibrated
 from train.run import opened
 
@@ -309,6 +310,13 @@ def test_damaged_parts_are_left_out_and_named(copied: Path, tmp_path: Path) -> N
         write_text(path, "[]")
     text = report(copied, tmp_path / "page.html").text
     assert "00000024.arena.json" in text and "00000024.eval.json" in text and "games took" not in text
+
+
+def test_much_that_is_damaged_is_not_all_named(copied: Path, tmp_path: Path) -> None:
+    for games in range(1, 24):
+        write_text(copied / f"eval/{games:08}.arena.json", "{")
+    text = report(copied, tmp_path / "page.html").text
+    assert text.count("could not be read") == NAMED and f"and {23 - NAMED} things more" in text
 
 
 def test_runs_without_curves_are_refused_in_one_honest_line(copied: Path, tmp_path: Path) -> None:

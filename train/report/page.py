@@ -23,6 +23,7 @@ from train.report.found import Found, find
 from train.report.parts import Section
 from train.report.strength import strength
 
+NAMED = 6  # of the things that could not be read
 STYLE = (
     CHARTS
     + """
@@ -97,7 +98,10 @@ def page(found: Found, told: Sequence[Section]) -> str:
     for each in told:
         body.append(f'<section id="{each.anchor}"><h2>{escape(each.title)}</h2>')
         body.append(f"<p>{escape(each.conclusion)}</p>{each.body}</section>")
-    body += [f'<p class="about">Left out, since it could not be read: {escape(each)}</p>' for each in found.unreadable]
+    notes = [f"Left out, since it could not be read: {each}" for each in found.unreadable[:NAMED]]
+    if len(found.unreadable) > NAMED:
+        notes.append(f"… and {len(found.unreadable) - NAMED} things more")
+    body += [f'<p class="about">{escape(each)}</p>' for each in notes]
     return document(title, body, STYLE)
 
 

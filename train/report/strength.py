@@ -115,9 +115,7 @@ def _drawn(found: Found) -> str:
     kept = [curve_of(found, f"accuracy/{way}", way, hue) for hue, way in enumerate(("search", "policy"))]
     note = "Of solved positions: how often its move keeps what the position is worth."
     parts.append(figure("Moves that keep the value", curves(kept, "share", is_share=True, last=found.games), note))
-    parts.append(
-        figure("… by stage of the game, with search", staged(found, "accuracy/search"), "Fifths of the longest game.")
-    )
+    parts.append(figure("… by stage of the game, with search", staged(found, "accuracy/search"), "Fifths of a game."))
     matches = [_match(found, rung) for rung in _met(found)]
     parts.append(f'<div class="small">{"".join(matches)}</div>')
     return f'<div class="charts">{"".join(parts)}</div>'
