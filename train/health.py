@@ -2,13 +2,13 @@
 
     curves |= health(game, records) | knowledge(batch, policies, utilities)
 
-| curve                       | what it says                                                                                          |
-|-----------------------------|-------------------------------------------------------------------------------------------------------|
-| selfplay/same start         | share of games that begin with the commonest first moves, forced ones not counted                       |
-| selfplay/target exponent    | e where the policies to learn are visits^e: 1, unless something else than the search had a hand in them  |
-| selfplay/search correlation | of what searches expected with how the games ended; below 0: they have it the wrong way round            |
-| fresh/value correlation     | the same of the network alone                                                                         |
-| fresh/policy explained      | 1: the network's policy is the search's; 0: it is no better than a uniform one; below: worse              |
+| curve                       | what it says                                                                       |
+|-----------------------------|------------------------------------------------------------------------------------|
+| selfplay/same start         | share of games that begin with the commonest first moves, forced ones not counted  |
+| selfplay/target exponent    | e, where policies to learn are visits^e: 1, unless not only the search made them   |
+| selfplay/search correlation | of what searches expected with how games ended; below 0: the wrong way round       |
+| fresh/value correlation     | the same of the network alone                                                      |
+| fresh/policy explained      | 1: the network's policy is the search's; 0: as good as a uniform one; below: worse |
 
 What is fresh has not been learned from yet. What cannot be known is NaN, which no curve shows.
 """

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 from tqdm import tqdm
 
-from train.journal import History
+from train.journal import History, Journal
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ class RunLog:
         """`folder`: the run's; `games`: where it stands as it begins or goes on."""
         self.folder, self.quiet = folder, quiet
         self.history = History(folder / "curves.jsonl", games)
+        self.warnings = Journal(folder / "warnings.jsonl", games)
         self._games = games
         self._writer: Any = None
 
@@ -63,6 +64,11 @@ class RunLog:
         self.history.add(games, values)
         for name, value in self.history.rows[-1]["curves"].items():
             self._board().add_scalar(name, value, games)
+        self._board().flush()
+
+    def text(self, games: int, name: str, text: str) -> None:
+        """Markdown, for TensorBoard alone."""
+        self._board().add_text(name, text, games)
         self._board().flush()
 
     def _board(self) -> Any:

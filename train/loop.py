@@ -5,6 +5,7 @@
         window                  grows and forgets
         judgement               of the network, on games that it has not learned from yet
         learner                 takes its steps; each new position is drawn a fixed number of times
+        watch                   says what is wrong, where something is
         state                   saved whole; from here a killed run goes on
         checkpoint              the network that plays the next block
         evaluation              every few iterations, and at the end
@@ -42,7 +43,8 @@ from train.measures import agreement, judge
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
-from train.window import Window, positions_of
+from train.watch import Watch
+from train.window import Window
 
 JUDGED = 2048
 """Positions of the newest games at most on which the network is judged."""
@@ -66,6 +68,7 @@ def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None)
             loop.judge(games)
             losses = loop.learn(games)
             loop.tell(games, losses)  # before it is saved: what is not saved is done and told again
+            loop.warn()
             loop.save()
             loop.shelve()
             loop.measure()
@@ -85,6 +88,7 @@ class Loop:
         self.progress = Progress()
         self.curves: dict[str, float] = {}
         """Of this iteration, so far."""
+        self.watch = Watch(self.config, self.game, log.history, log.warnings)
         self.measured: Evaluation | None = None
         self._commit = commit()
         self._net = ""  # the hash of the weights that play
@@ -173,7 +177,7 @@ class Loop:
         """The window takes the games; before anything is learned from them, what did the network that played make of them?"""
         self.window.extend(games)
         self.curves |= health(self.game, games) | {"window/made": float(self.window.made)}
-        batch = positions_of(self.game, self.config.window, games, JUDGED)
+        batch = self.window.alone(games).newest(JUDGED)
         if len(batch.observations):
             policies, utilities = self.learner.guess(batch)
             self.curves |= judge(utilities[:, 0], batch.outcomes[:, 0]).curves("fresh/value")
@@ -234,6 +238,12 @@ class Loop:
             curves["selfplay/wrong resignations"] = told.wrongly / told.played_out
         self.log.curves(self.progress.games, self.curves | curves)
         self.curves = {}
+
+    def warn(self) -> None:
+        """What is wrong with the run, if the watch sees anything new."""
+        for trouble in self.watch.look(self.progress.games):
+            self.log.say(trouble.text())
+            self.log.text(self.progress.games, "watch", trouble.markdown())
 
     def measure(self, is_last: bool = False) -> None:
         """Every few iterations, and the last checkpoint; each once."""

@@ -7,6 +7,7 @@ runs/NAME/config.toml                     the configuration, every key
          checkpoints/00006144/            the network after so many games, with its card
          eval/00006144.arena.json         what the arena measured of it
          curves.jsonl                     every curve (`train/journal.py`)
+         warnings.jsonl                   what was wrong with it (`train/watch.py`)
          tb/                              the same for TensorBoard
 """
 

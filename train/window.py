@@ -186,6 +186,12 @@ class Window:
         chosen = len(self) - self.fresh + np.arange(count) * self.fresh // max(count, 1)
         return self.positions(self._samples[chosen])
 
+    def alone(self, records: Sequence[GameRecord]) -> Window:
+        """A window of these games, whatever this one has made of them."""
+        found = Window(self.game, replace(self.settings, constant=1 << 40, most=1 << 40))
+        found.extend(records)
+        return found
+
     def positions(self, plies: Array) -> Batch:
         """The positions of these plies, counted through all games, as they are."""
         rules, size = self.game.rules, len(plies)
@@ -202,13 +208,6 @@ class Window:
         scratch = self.game.blanks(1), np.zeros(rules.max_legal, np.int32)
         self._fill(self._firsts, *told, *said, games, plies, self._views, *scratch, *batch)
         return batch
-
-
-def positions_of(game: Game, settings: WindowSettings, records: Sequence[GameRecord], most: int) -> Batch:
-    """Of these games alone, whatever a window has made of them; evenly chosen where they are more than `most`."""
-    alone = Window(game, replace(settings, constant=1 << 40, most=1 << 40))
-    alone.extend(records)
-    return alone.newest(most)
 
 
 def _joined(old: Array, *new: Any) -> Array:
