@@ -118,13 +118,11 @@ def _expectations(game: Game, records: Sequence[GameRecord]) -> tuple[Array, Arr
     for record in records:
         if record.outcome is None or not record.searched.any():
             continue
-        movers = _movers(game, record)
+        movers = [game.to_move(state) for state in record.positions(game)[:-1]]
         for ply, _, _, utilities in _searches(record):
             if np.all(np.abs(utilities) < 1 - 1e-6) and utilities.any():
-                expected.append(utilities[movers[ply]])
-                ended.append(record.outcome[movers[ply]])
+                mover = movers[ply]
+                assert mover is not None
+                expected.append(utilities[mover])
+                ended.append(record.outcome[mover])
     return np.array(expected), np.array(ended)
-
-
-def _movers(game: Game, record: GameRecord) -> list[int]:
-    return [game.to_move(state) for state in record.positions(game)[:-1]]

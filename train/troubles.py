@@ -55,27 +55,23 @@ class Curves:
 
     def __init__(self, history: History, config: Config, game: Game, games: int | None = None) -> None:
         self.config, self.game = config, game
-        points: dict[str, list[float]] = {}
+        self.iterations = 0
+        self._points: dict[str, list[tuple[int, float]]] = {}
         for row in history.rows:
-            for name, value in row["curves"].items() if games is None or row["games"] <= games else ():
-                points.setdefault(name, []).append(value)
-        self._points = {name: np.array(values) for name, values in points.items()}
-        self.iterations = len(self.all("selfplay/length"))
+            if games is None or row["games"] <= games:
+                self.iterations += "selfplay/length" in row["curves"]
+                for name, value in row["curves"].items():
+                    self._points.setdefault(name, []).append((self.iterations, value))
         steps = self.all("learning/steps")
         self.steps = int(steps[-1]) if len(steps) else 0
 
     def all(self, name: str) -> Numbers:
-        return self._points.get(name, np.zeros(0))
+        return np.array([value for _, value in self._points.get(name, ())])
 
     def last(self, name: str, count: int = ITERATIONS) -> Numbers:
-        """The newest points, so many; none where there are fewer."""
-        points = self.all(name)
-        return points[-count:] if len(points) >= count else np.zeros(0)
-
-    def mean(self, name: str, count: int = ITERATIONS) -> float:
-        """Of the newest points; NaN, which no comparison holds for, where there are fewer."""
-        points = self.last(name, count)
-        return float(points.mean()) if len(points) else float("nan")
+        """Of the newest iterations, so many; none where one of them has no point."""
+        points = [value for number, value in self._points.get(name, ()) if number > self.iterations - count]
+        return np.array(points) if len(points) >= count else np.zeros(0)
 
     @property
     def has_learned(self) -> bool:
@@ -136,7 +132,8 @@ def policy_collapse(run: Curves) -> str | None:
             f"the network's policy has {own.mean():.3f} nats left over the last {len(own)} iterations, "
             f"and is {(loss - wanted).mean():.2f} nats away from what searches find"
         )
-    if wanted.max() < 0.02 and run.mean("fresh/value brier") > 0.05:
+    brier = run.last("fresh/value brier")
+    if wanted.max() < 0.02 and len(brier) and brier.min() > 0.05:
         return f"the policies to learn have {wanted.mean():.3f} nats left over the last {len(wanted)} iterations: one move each"
     return None
 
@@ -312,9 +309,8 @@ def too_often(run: Curves) -> str | None:
 
 def elo_stuck(run: Curves) -> str | None:
     """Two halves of the newest eight evaluations; nothing is said of those who make no mistakes any more."""
-    seen, low = run.last("elo/search", 8), run.last("elo/search low", 8)
-    accuracy = run.mean("accuracy/search", 2)
-    if not len(seen) or not len(low) or accuracy > 0.97:
+    seen, low, accuracy = run.all("elo/search")[-8:], run.all("elo/search low")[-8:], run.all("accuracy/search")[-2:]
+    if len(seen) < 8 or len(low) < 8 or (len(accuracy) and accuracy.mean() > 0.97):
         return None
     before, after, width = seen[:4].mean(), seen[4:].mean(), float((seen - low).mean())
     if after - before < width / 4:
