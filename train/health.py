@@ -2,13 +2,13 @@
 
     curves |= health(game, records) | knowledge(batch, policies, utilities)
 
-| curve                       | what it says                                                                       |
-|-----------------------------|------------------------------------------------------------------------------------|
-| selfplay/same start         | share of games that begin with the commonest first moves, forced ones not counted  |
-| selfplay/target exponent    | e, where policies to learn are visits^e: 1, unless not only the search made them   |
-| selfplay/search correlation | of what searches expected with how games ended; below 0: the wrong way round       |
-| fresh/value correlation     | the same of the network alone                                                      |
-| fresh/policy explained      | 1: the network's policy is the search's; 0: as good as a uniform one; below: worse |
+| curve                       | what it says |
+|-----------------------------|----------------|
+| selfplay/same start         | share of games that begin with the commonest first moves, forced ones not counted |
+| selfplay/target exponent    | e where the policies to learn are visits^e: 1, unless not the search alone made them |
+| selfplay/search correlation | of what searches expected with how the games ended; below 0: they have it the wrong way round |
+| fresh/value correlation     | the same of the network alone |
+| fresh/policy explained      | 1: the network's policy is the search's; 0: it is no better than a uniform one; below: worse |
 
 What is fresh has not been learned from yet. What cannot be known is NaN, which no curve shows.
 """
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from games import Game
+from games import CHANCE, Game
 from games.record import GameRecord
 from train.window import Array, Batch
 
@@ -118,11 +118,15 @@ def _expectations(game: Game, records: Sequence[GameRecord]) -> tuple[Array, Arr
     for record in records:
         if record.outcome is None or not record.searched.any():
             continue
-        movers = [game.to_move(state) for state in record.positions(game)[:-1]]
+        movers = _movers(game, record)
         for ply, _, _, utilities in _searches(record):
             if np.all(np.abs(utilities) < 1 - 1e-6) and utilities.any():
-                mover = movers[ply]
-                assert mover is not None
-                expected.append(utilities[mover])
-                ended.append(record.outcome[mover])
+                expected.append(utilities[movers[ply]])
+                ended.append(record.outcome[movers[ply]])
     return np.array(expected), np.array(ended)
+
+
+def _movers(game: Game, record: GameRecord) -> list[int]:
+    """At each ply; `CHANCE` where it rolls."""
+    movers = (game.to_move(state) for state in record.positions(game)[:-1])
+    return [CHANCE if mover is None else mover for mover in movers]

@@ -28,6 +28,7 @@ from base.errors import UserError
 from games import Game, Rules
 from games.record import GameRecord
 from nets import Symmetries
+from train.positions import Played
 
 Array = np.ndarray[Any, Any]
 
@@ -182,9 +183,17 @@ class Window:
 
     def newest(self, most: int) -> Batch:
         """Positions of the games that came last, as they are; evenly chosen where they are more than `most`."""
+        return self.positions(self.newest_plies(most))
+
+    def newest_plies(self, most: int) -> Array:
+        """Which ones these are, counted through all games."""
         count = min(self.fresh, most)
         chosen = len(self) - self.fresh + np.arange(count) * self.fresh // max(count, 1)
-        return self.positions(self._samples[chosen])
+        return self._samples[chosen]
+
+    def played(self) -> Played:
+        """Its games, move by move."""
+        return Played(self._firsts, self._starts, self._moves, self._outcomes)
 
     def alone(self, records: Sequence[GameRecord]) -> Window:
         """A window of these games, whatever this one has made of them."""
