@@ -13,6 +13,7 @@ state that a run goes on from are taken back (train/journal.py), so after a kill
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from games import Game
 from train.config import Config
@@ -53,12 +54,17 @@ class Watch:
         )
 
 
+def raised(journal: Journal) -> list[dict[str, Any]]:
+    """Whatever was told, as it was told."""
+    return [row for row in journal.rows if "gone" not in row]
+
+
 def standing(journal: Journal) -> dict[str, int]:
     """Of a run's journal: the troubles of its end, and the games after which each began."""
     found: dict[str, int] = {}
     for row in journal.rows:
         if "gone" in row:
             found.pop(row["gone"], None)
-        elif "name" in row:
-            found[row["name"]] = row["games"]
+        else:
+            found[str(row.get("name"))] = row["games"]
     return found
