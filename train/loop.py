@@ -31,13 +31,14 @@ from checkpoints import Card, Elo, commit, keep_every, read_card, save, verify, 
 from games import load
 from games.record import GameRecord
 from nets import make_net
+from selfplay.play import Work
 from selfplay.statistics import Statistics
 from selfplay.workers import Setup, Workers
+from train import curves
 from train.evaluation import Evaluate, Evaluation
 from train.games import GameLog, games_of
 from train.learner import Learner, Losses
 from train.log import RunLog, compact
-from train.measures import agreement, judge
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
@@ -87,8 +88,9 @@ class Loop:
         self.measured: Evaluation | None = None
         self._commit = commit()
         self._net = ""  # the hash of the weights that play
-        self._began = time.monotonic()
-        self._playing = self._learning = 0.0  # seconds of this iteration
+        self._began = self._told = time.monotonic()
+        self._playing = self._learning = self._measuring = 0.0  # seconds since the last line
+        self._work, self._played = Work(), Statistics.of([])  # of this iteration, in this process
 
     # ── where it stands ──
 
@@ -159,23 +161,26 @@ class Loop:
         numbers = range(first, first + self.config.games)
         with GameLog(self.run.games, self.progress.iterations, self.game, self._net, self.log.say) as kept:
             missing = [number for number in numbers if number not in kept.games]
+            before = players.work
             if missing:
                 players.use(str(self.run.checkpoint(self.progress.games)))
                 done = len(numbers) - len(missing)
                 for record in self.log.bar(players.play(missing), len(numbers), "self-play", "game", done):
                     kept.add(record)
             kept.sync()
-            self._playing = time.monotonic() - began
+            self._playing, self._work = time.monotonic() - began, players.work.minus(before)
+            self._played = Statistics.of([kept.games[number] for number in missing])
             return [kept.games[number] for number in numbers]
 
     def judge(self, games: Sequence[GameRecord]) -> None:
         """The window takes the games; before anything is learned from them, what did the network that played make of them?"""
         self.window.extend(games)
-        batch = self.window.newest(JUDGED)
+        plies = self.window.newest_plies(JUDGED)
+        batch = self.window.positions(plies)
         if len(batch.observations):
             policies, utilities = self.learner.guess(batch)
-            self.curves |= judge(utilities[:, 0], batch.outcomes[:, 0]).curves("fresh/value")
-            self.curves |= {f"fresh/{name}": value for name, value in agreement(policies, batch).items()}
+            stages = self.window.stages(plies, curves.STAGES)
+            self.curves |= curves.of_judgement(policies, utilities[:, 0], batch, stages)
 
     def learn(self, games: Sequence[GameRecord]) -> Losses:
         """So many steps that each new position is drawn `window.samples` times on average."""
@@ -203,33 +208,27 @@ class Loop:
     def tell(self, games: Sequence[GameRecord], losses: Losses) -> None:
         """One line, and the curves."""
         told = Statistics.of(games)
-        rate = told.games / max(self._playing, 1e-9)
-        positions = (told.full + told.fast) / max(self._playing, 1e-9)
-        total, above = losses.policy + self.config.learning.value_weight * losses.value, losses.policy - losses.entropy
+        learning = self.config.learning
+        found = curves.of_learning(losses, learning.value_weight, self.learner.steps)
+        found |= curves.of_selfplay(told, self.game.players)
+        found |= curves.of_window(self.window, self.learner.steps * learning.batch)
+        found |= curves.of_speed(self._played, self._work, self._playing)
+        found |= curves.of_time(self._playing, self._learning, self._measuring, time.monotonic() - self._told)
         line = [
             f"{self.progress.games:>7} games",
-            f"loss {total:.3f} (policy {above:.3f} above its targets' {losses.entropy:.3f}, value {losses.value:.3f})",
-            f"{rate:.1f} games/s",
-            f"{compact(positions)} positions/s",
+            f"loss {found['loss/total']:.3f}",
+            f"policy {found['loss/divergence']:.3f} above its targets' {losses.entropy:.3f}",
+            f"value {losses.value:.3f}",
+            f"{found['speed/games per second']:.1f} games/s",
+            f"{compact(found['speed/positions per second'])} positions/s",
             f"length {told.length:.1f}",
         ]
         if self.measured is not None:
             line.append(self.measured.line)
         self.log.say(", ".join(line))
-        curves = {f"loss/{name}": value for name, value in losses._asdict().items() if name not in ("rate", "gradient")}
-        curves |= {"learning/rate": losses.rate, "learning/gradient": losses.gradient}
-        curves |= {"learning/seconds": self._learning, "learning/steps": float(self.learner.steps)}
-        curves |= {"selfplay/games per second": rate, "selfplay/positions per second": positions}
-        curves |= {"selfplay/length": told.length, "selfplay/duplicates": told.duplicates / max(told.games, 1)}
-        curves |= {"selfplay/surprise": told.surprise, "selfplay/seconds": self._playing}
-        curves |= {"window/positions": float(len(self.window)), "window/megabytes": self.window.bytes() / 1e6}
-        for seat in range(self.game.players):
-            mean = sum(outcome[seat] * count for outcome, count in told.outcomes.items()) / max(told.games, 1)
-            curves[f"selfplay/utility of player {seat}"] = mean
-        if told.played_out:
-            curves["selfplay/wrong resignations"] = told.wrongly / told.played_out
-        self.log.curves(self.progress.games, self.curves | curves)
+        self.log.curves(self.progress.games, self.curves | found)
         self.curves = {}
+        self._told, self._measuring = time.monotonic(), 0.0
 
     def measure(self, is_last: bool = False) -> None:
         """Every few iterations, and the last checkpoint; each once."""
@@ -246,7 +245,9 @@ class Loop:
                 if not all(self.log.history.has(games, name) for name in self.measured.curves):
                     self.log.curves(games, self.measured.curves)
                 return
+        began = time.monotonic()
         self.measured = self.evaluate(self.game, checkpoint, derive(self.config.seed, "evaluation", games), self.log)
+        self._measuring += time.monotonic() - began
         write_json(path, asdict(self.measured))
         note_elo(checkpoint, self.measured.elo)
         self.log.say(f"{games:>7} games: {self.measured.line}")
