@@ -3,8 +3,9 @@
     for iteration 0, 1, 2, …                        a network plays a block of games by number, then learns
         games of the block      played by the mean of the weights, each on disk as it ends
         window                  grows and forgets
-        judgement               of the network, on games that it has not learned from yet
+        judgement               of the network and of EVAL, on games that neither has learned from yet
         learner                 takes its steps; each new position is drawn a fixed number of times
+        EVAL                    the linear one, fitted to the same window
         state                   saved whole; from here a killed run goes on
         checkpoint              the network that plays the next block
         evaluation              every few iterations, and at the end
@@ -35,6 +36,7 @@ from selfplay.play import Work
 from selfplay.statistics import Statistics
 from selfplay.workers import Setup, Workers
 from train import curves
+from train.baseline import Baseline
 from train.evaluation import Evaluate, Evaluation
 from train.games import GameLog, games_of
 from train.learner import Learner, Losses
@@ -65,6 +67,7 @@ def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None)
             games = loop.play(players)
             loop.judge(games)
             losses = loop.learn(games)
+            loop.fit()
             loop.tell(games, losses)  # before it is saved: what is not saved is done and told again
             loop.save()
             loop.shelve()
@@ -82,6 +85,7 @@ class Loop:
         net = make_net(self.config.net, self.game, self.config.seed)
         self.learner = Learner(self.game, net, self.config.learning, self.config.device)
         self.window = Window(self.game, self.config.window)
+        self.baseline = Baseline(self.game)
         self.progress = Progress()
         self.curves: dict[str, float] = {}
         """Of this iteration, so far."""
@@ -109,6 +113,8 @@ class Loop:
         self.progress, tensors = found
         self.learner.restore(tensors, self.progress.steps)
         self._fill_window()
+        self.baseline.look(self.window)
+        self.fit()
         self.log.say(f"{self.run.folder}: going on after {self.progress.games} games")
 
     def _fill_window(self) -> None:
@@ -173,9 +179,11 @@ class Loop:
             return [kept.games[number] for number in numbers]
 
     def judge(self, games: Sequence[GameRecord]) -> None:
-        """The window takes the games; before anything is learned from them, what did the network that played make of them?"""
+        """The window takes the games; what did the network that played and EVAL make of them, which have not learned from them yet?"""
         self.window.extend(games)
+        self.baseline.look(self.window)
         plies = self.window.newest_plies(JUDGED)
+        self.curves |= self.baseline.judge(plies)
         batch = self.window.positions(plies)
         if len(batch.observations):
             policies, utilities = self.learner.guess(batch)
@@ -202,6 +210,12 @@ class Loop:
         )
         self._learning = time.monotonic() - began
         return losses
+
+    def fit(self) -> None:
+        """EVAL's weights, into a file of their own; a game without features has none."""
+        weights = self.baseline.fit(f"the window after {self.progress.games:,} games")
+        if weights is not None:
+            weights.save(self.run.eval(self.progress.games))
 
     # ── what it says ──
 

@@ -9,11 +9,14 @@ agreement(policies, batch)             # is the network's first choice the searc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from train.window import Array, Batch
+if TYPE_CHECKING:
+    from train.window import Batch  # which brings torch, and EVAL needs none
+
+Array = np.ndarray[Any, Any]
 
 EDGE = 1e-3
 """How near to certainty a guess may come before its loss is counted: one wrong certainty shall not be everything."""

@@ -28,6 +28,7 @@ from base.errors import UserError
 from games import Game, Rules
 from games.record import GameRecord
 from nets import Symmetries
+from train.positions import Played
 
 Array = np.ndarray[Any, Any]
 
@@ -185,7 +186,7 @@ class Window:
         return self.positions(self.newest_plies(most))
 
     def newest_plies(self, most: int) -> Array:
-        """Of these positions: their plies, counted through all games."""
+        """Which ones these are, counted through all games."""
         count = min(self.fresh, most)
         chosen = len(self) - self.fresh + np.arange(count) * self.fresh // max(count, 1)
         return self._samples[chosen]
@@ -203,6 +204,10 @@ class Window:
     def _games_of(self, plies: Array) -> Array:
         found: Array = np.searchsorted(self._starts, plies, side="right") - 1
         return found
+
+    def played(self) -> Played:
+        """Its games, move by move."""
+        return Played(self._firsts, self._starts, self._moves, self._outcomes)
 
     def positions(self, plies: Array) -> Batch:
         """The positions of these plies, counted through all games, as they are."""
