@@ -38,6 +38,7 @@ from selfplay.workers import Setup, Workers
 from train import curves
 from train.baseline import Baseline
 from train.evaluation import Evaluate, Evaluation
+from train.gallery import Gallery, Guess, View
 from train.games import GameLog, games_of
 from train.learner import Learner, Losses
 from train.log import RunLog, compact
@@ -50,9 +51,11 @@ JUDGED = 2048
 """Positions of the newest games at most on which the network is judged."""
 
 
-def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None) -> Progress:
-    """Until the budget is spent. Without `evaluate` nothing is measured."""
-    loop = Loop(run, log, evaluate)
+def train(
+    run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None, gallery: Gallery | None = None
+) -> Progress:
+    """Until the budget is spent. Without `evaluate` nothing is measured, without `gallery` TensorBoard has curves alone."""
+    loop = Loop(run, log, evaluate, gallery)
     loop.restore()
     loop.shelve()
     loop.measure()
@@ -79,8 +82,8 @@ def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None)
 class Loop:
     """The parts of the loop, and what they share."""
 
-    def __init__(self, run: Run, log: RunLog, evaluate: Evaluate | None) -> None:
-        self.run, self.config, self.log, self.evaluate = run, run.config, log, evaluate
+    def __init__(self, run: Run, log: RunLog, evaluate: Evaluate | None, gallery: Gallery | None) -> None:
+        self.run, self.config, self.log, self.evaluate, self.gallery = run, run.config, log, evaluate, gallery
         self.game = load(self.config.game)
         net = make_net(self.config.net, self.game, self.config.seed)
         self.learner = Learner(self.game, net, self.config.learning, self.config.device)
@@ -90,6 +93,9 @@ class Loop:
         self.curves: dict[str, float] = {}
         """Of this iteration, so far."""
         self.measured: Evaluation | None = None
+        self._newest: Sequence[GameRecord] = []  # the games of this iteration
+        self._guesses: dict[str, Guess] = {}  # what was made of them before anything was learned from them
+        self._shown = 0  # the games after which the gallery was last shown
         self._commit = commit()
         self._net = ""  # the hash of the weights that play
         self._began = self._told = time.monotonic()
@@ -124,7 +130,8 @@ class Loop:
         first = max(k for k in range(len(made)) if made[k] <= wanted) if len(made) > 1 else 0
         self.window.made = made[first]
         for iteration in range(first, self.progress.iterations):
-            self.window.extend(games_of(self.run.games, iteration, self.game, self.log.say))
+            self._newest = games_of(self.run.games, iteration, self.game, self.log.say)
+            self.window.extend(self._newest)
         self.window.made = made[-1]
 
     def save(self) -> None:
@@ -182,11 +189,16 @@ class Loop:
         """The window takes the games; what did the network that played and EVAL make of them, which have not learned from them yet?"""
         self.window.extend(games)
         self.baseline.look(self.window)
+        self._newest, self._guesses = games, {}
         plies = self.window.newest_plies(JUDGED)
         self.curves |= self.baseline.judge(plies)
         batch = self.window.positions(plies)
         if len(batch.observations):
             policies, utilities = self.learner.guess(batch)
+            outcomes = batch.outcomes[:, 0]
+            self._guesses = {"value": (utilities[:, 0], outcomes), "search": (batch.searched[:, 0], outcomes)}
+            if self.baseline.guess is not None:
+                self._guesses["EVAL"] = self.baseline.guess
             stages = self.window.stages(plies, curves.STAGES)
             self.curves |= curves.of_judgement(policies, utilities[:, 0], batch, stages)
 
@@ -245,10 +257,18 @@ class Loop:
         self._told, self._measuring = time.monotonic(), 0.0
 
     def measure(self, is_last: bool = False) -> None:
-        """Every few iterations, and the last checkpoint; each once."""
+        """Every few iterations, and the last checkpoint; each once. Then what there is to look at."""
         every, done = self.config.evaluation.every, self.progress.iterations
-        if self.evaluate is None or not every or not done or (done % every and not is_last):
+        if not every or not done or (done % every and not is_last):
             return
+        began = time.monotonic()
+        if self.evaluate is not None:
+            self._evaluate(self.evaluate)
+        if self.gallery is not None:
+            self._show(self.gallery)
+        self._measuring += time.monotonic() - began
+
+    def _evaluate(self, evaluate: Evaluate) -> None:
         games = self.progress.games
         path = self.run.evaluation(games)
         checkpoint = self.run.checkpoint(games)
@@ -259,13 +279,22 @@ class Loop:
                 if not all(self.log.history.has(games, name) for name in self.measured.curves):
                     self.log.curves(games, self.measured.curves)
                 return
-        began = time.monotonic()
-        self.measured = self.evaluate(self.game, checkpoint, derive(self.config.seed, "evaluation", games), self.log)
-        self._measuring += time.monotonic() - began
+        self.measured = evaluate(self.game, checkpoint, derive(self.config.seed, "evaluation", games), self.log)
         write_json(path, asdict(self.measured))
         note_elo(checkpoint, self.measured.elo)
         self.log.say(f"{games:>7} games: {self.measured.line}")
         self.log.curves(games, self.measured.curves)
+
+    def _show(self, gallery: Gallery) -> None:
+        """What cannot be drawn is said; no run ends for that."""
+        if self._shown != self.progress.games:
+            self._shown = self.progress.games
+            try:
+                exhibits = gallery.exhibits(View(self.learner, self._newest, self._guesses, self.baseline.weights))
+            except Exception as error:  # of a game of somebody's own, perhaps, which was never drawn before
+                self.log.say(f"no pictures after {self._shown} games: {type(error).__name__}: {error}")
+            else:
+                self.log.show(self._shown, exhibits)
 
 
 def note_elo(checkpoint: Path, found: Sequence[float]) -> None:
