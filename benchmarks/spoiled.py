@@ -148,7 +148,9 @@ SPOILS = {
         changes=("search.noise=0", "selfplay.openings=0", "search.temperature=0", "search.temperature_end=0"),
     ),
     "target": Spoil("temperature in the target", ("target not the search's",), temper_targets),
-    "rate": Spoil("learning rate × 100", ("learning diverges",), changes=("learning.rate=0.2",)),
+    "rate": Spoil(
+        "learning rate × 100", ("learning rate too high", "learning diverges"), changes=("learning.rate=0.2",)
+    ),
     "frozen": Spoil("replay window frozen", ("window stands still",), freeze_window),
     "opening": Spoil("one opening only", ("one opening only",), force_opening),
     "resign": Spoil("resigns below -0.05", ("resigned too early",), changes=("selfplay.resign=0.05",)),

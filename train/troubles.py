@@ -164,13 +164,34 @@ def target_tempered(run: Curves) -> str | None:
 # ── learning ──
 
 
+def steps_too_large(run: Curves) -> str | None:
+    """Steps in no common direction add up as their root; healthy ones change the weights by 0.1 to 2 % each."""
+    moved, steps = run.last("learning/update"), run.last("learning/steps", ITERATIONS + 1)
+    if not len(moved) or not len(steps) or np.any(np.diff(steps) < 1):
+        return None
+    each = moved / np.sqrt(np.diff(steps))
+    if each.min() > 0.04:
+        lengths = run.all("learning/weights")
+        grown = f", whose length has gone from {lengths[0]:.0f} to {lengths[-1]:.0f}" if len(lengths) else ""
+        return (
+            f"each step of learning moves the weights by {each.mean():.0%} of their length over the last {len(each)} "
+            f"iterations{grown}; 0.1 to 2 % is usual"
+        )
+    return None
+
+
 def diverges(run: Curves) -> str | None:
-    """Worse than knowing nothing, or much worse than it was."""
-    seen = run.last("fresh/policy explained")
+    """Worse than knowing nothing."""
+    seen, loss = run.last("fresh/policy explained"), run.last("fresh/value loss")
     if run.has_learned and len(seen) and seen.max() < -0.1:
         return (
             f"after {run.steps} steps the policy is worse than a uniform one: it explains {seen.mean():.0%} of what "
             f"searches find in new games over the last {len(seen)} iterations"
+        )
+    if run.has_learned and len(loss) and loss.min() > 0.8:
+        return (
+            f"after {run.steps} steps the value is worse than none: its loss in new games is {loss.mean():.2f} over the last "
+            f"{len(loss)} iterations, and 0.69 for a value of 0 everywhere"
         )
     return None
 
@@ -321,7 +342,6 @@ def elo_stuck(run: Curves) -> str | None:
 def slower(run: Curves) -> str | None:
     """Against the middle of the run so far: the first iterations compile, and other programs come and go."""
     rate = run.all("speed/positions per second")
-    rate = rate if len(rate) else run.all("selfplay/positions per second")
     if len(rate) < 16:
         return None
     usual, now = float(np.median(rate[1:-5])), rate[-5:]
@@ -388,7 +408,7 @@ RULES: tuple[Rule, ...] = (
             "--set selfplay.simulations=128",
             "a larger --set net=",
         ),
-        ("learning diverges",),
+        ("learning diverges", "learning rate too high"),
     ),
     Rule(
         "target not the search's",
@@ -403,6 +423,12 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        "learning rate too high",
+        steps_too_large,
+        ("learning.rate is far above what the optimizer needs",),
+        ("--set learning.rate=2e-3 or a tenth of what it is", "--set learning.warmup=500"),
+    ),
+    Rule(
         "learning diverges",
         diverges,
         ("the learning rate is too high", "batches are too small for it"),
@@ -414,14 +440,14 @@ RULES: tuple[Rule, ...] = (
         loss_rises,
         ("the learning rate is too high", "play has changed faster than the window forgets"),
         ("--set learning.rate=5e-4", "--set learning.clip=0.5", "a smaller --set window.constant=10000"),
-        ("learning diverges",),
+        ("learning diverges", "learning rate too high"),
     ),
     Rule(
         "gradients always clipped",
         clipped,
         ("the learning rate is too high", "the loss has spikes"),
         ("--set learning.rate=5e-4", "--set learning.clip=5", "--set learning.batch=512"),
-        ("learning diverges",),
+        ("learning diverges", "learning rate too high"),
     ),
     Rule(
         "games all alike",
