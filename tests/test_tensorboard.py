@@ -1,5 +1,6 @@
 """Event files say what docs/tensorboard.md says they do, in steps that never repeat, whatever killed the process."""
 
+import itertools
 import multiprocessing
 import os
 import re
@@ -173,7 +174,7 @@ def test_killed_and_resumed_there_is_no_step_twice_and_none_missing(whole: Path,
     assert process.exitcode == 0 and kills >= 1
     expected, found = steps(whole), steps(folder)
     for tag, came in found.items():
-        assert all(a < b for a, b in zip(came, came[1:], strict=False)), (tag, came)
+        assert all(a < b for a, b in itertools.pairwise(came)), (tag, came)
     for tag in expected:
         if not tag.startswith(("about/co", "custom", "gradients", "look/calibration", "speed/")):
             assert found[tag] == expected[tag], tag
@@ -214,7 +215,7 @@ def test_places_of_actions_are_different_fields_of_the_board(name: str) -> None:
         board = Board.of(game, state)
         assert board.is_grid and [len(row) for row in board.cells] == [game.rules.observation[2]] * len(board.cells)
         actions = [action for action in game.legal_actions(state) if game.name_of(action) != "pass"]
-        where = [cells for cells in places(game, state, actions)]
+        where = list(places(game, state, actions))
         assert all(len(cells) == 1 and board.cells[cells[0][0]][cells[0][1]] in ".+" for cells in where)
         assert len({cells[0] for cells in where}) == len(actions)
 
