@@ -294,6 +294,11 @@ def make_record(
     return record
 
 
+def prepare_records(game: Game) -> None:
+    """Compile what makes and checks records, before workers start."""
+    make_record(game, [], ending="broken off")
+
+
 def _bytes_of(game: Game, state: Any) -> bytes:
     """Equal positions give equal bytes: what lies between the fields of an aligned dtype is nobody's, and zero here."""
     position = game.blank()

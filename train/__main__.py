@@ -3,6 +3,7 @@
 python -m train connect_four --minutes 10
 python -m train tic_tac_toe --games 5000 --run first --set net=mlp:2x64 --set selfplay.simulations=32
 python -m train connect_four --run first                   # goes on where it stopped, whatever stopped it
+python -m train report first                               # what came of it, as one HTML page
 python -m train chess --from-games lichess.pgn             # learns from recorded games first, then from its own
 python -m train chess --eval-only --from-games lichess.pgn # the linear EVAL alone, in seconds
 
@@ -20,6 +21,10 @@ from base.pool import cores
 
 
 def main(argv: Sequence[str]) -> int:
+    if argv[:1] == ["report"]:
+        from train.report.page import main as report
+
+        return report(argv[1:])
     options = parser().parse_args(argv)
     if options.workers < 0:
         raise UserError(f"workers: expected 0 or more, got {options.workers}")
@@ -39,7 +44,9 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> Arguments:
     found = Arguments(description=__doc__)
-    found.add_argument("game", metavar="GAME", help="a game with its options, or a file.py")
+    found.add_argument(
+        "game", metavar="GAME", help="a game with its options, or a file.py; or `report RUN` (no game is called so)"
+    )
     found.add_argument("--run", metavar="NAME", help="its folder is runs/NAME; without it, called like the game")
     found.add_argument("--config", metavar="FILE", help="TOML, instead of configs/GAME.toml")
     found.add_argument(

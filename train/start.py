@@ -16,6 +16,7 @@ from games import Game, load
 from train.budget import Budget
 from train.config import Config, compose
 from train.evaluation import Arena, rungs_of
+from train.gallery import Gallery
 from train.log import RunLog
 from train.loop import train
 from train.recorded import with_games
@@ -47,7 +48,9 @@ def start(options: argparse.Namespace) -> int:
             try:
                 if config.evaluation.every:
                     evaluate.prepare(game, log)
-                progress = train(run, log, options.workers, evaluate)
+                gallery = Gallery(run, game)
+                log.introduce(gallery.about())
+                progress = train(run, log, options.workers, evaluate, gallery)
             except WorkerDied as error:
                 raise UserError(f"{run.folder}: {error}; nothing is lost, the same command goes on") from error
             except KeyboardInterrupt:
