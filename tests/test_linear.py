@@ -135,7 +135,9 @@ def test_part_of_the_features_is_fitted_as_if_there_were_no_others() -> None:
 
 
 def test_nothing_to_fit_to_is_refused() -> None:
-    with pytest.raises(UserError, match="EVAL: expected quiet positions of finished games to fit it to, there are none"):
+    with pytest.raises(
+        UserError, match="EVAL: expected quiet positions of finished games to fit it to, there are none"
+    ):
         fit_rows(rows_of(np.zeros((0, 2)), np.zeros(0)))
 
 

@@ -28,8 +28,8 @@ CENTRE_AND_CORNERS = (4, 0, 2, 6, 8)
 
 
 def sensible_games(game: Any, count: int, seed: int = 0) -> list[str]:
-    """Games of players who, after three plies at random, win, else take the centre, else a corner: something that can be learned, however
-    the board is turned."""
+    """Games of players who, after three plies at random, win, else take the centre, else a corner: something that can be learned,
+    however the board is turned."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(count):
@@ -38,7 +38,10 @@ def sensible_games(game: Any, count: int, seed: int = 0) -> list[str]:
             if len(names) < 3:
                 action = int(rng.choice(legal))
             else:
-                worth = [game.rules.gain(state, each) + 0.1 * (each in CENTRE_AND_CORNERS) + 0.1 * (each == 4) for each in legal]
+                worth = [
+                    game.rules.gain(state, each) + 0.1 * (each in CENTRE_AND_CORNERS) + 0.1 * (each == 4)
+                    for each in legal
+                ]
                 action = legal[int(np.argmax(np.array(worth) + 0.01 * rng.random(len(legal))))]
             names.append(game.name_of(action))
             state = game.result(state, action)
@@ -115,10 +118,12 @@ def test_changed_files_are_refused(files: Path, tmp_path: Path) -> None:
     config = with_games(tiny(*LEARNER), [str(copy)], GAME)
     assert with_games(config, [str(files)], GAME) == config  # the same games elsewhere
     copy.write_text(copy.read_text() + sensible_games(GAME, 1, 9)[0] + "\n")
-    with pytest.raises(UserError, match=r"--from-games: expected what .*games.txt held when the run began .*another --run"):
+    with pytest.raises(
+        UserError, match=r"--from-games: expected what .*games.txt held when the run began .*another --run"
+    ):
         recorded(GAME, config.supervised)
     run(tmp_path / "run", 8, config=beginning_with(files))
-    with pytest.raises(UserError, match="expected the configuration it began with, got supervised.files"):
+    with pytest.raises(UserError, match=r"expected the configuration it began with, got supervised\.files"):
         run(tmp_path / "run", 16, config=with_games(beginning_with(files), [str(copy)], GAME))
 
 
@@ -162,14 +167,14 @@ def test_games_without_an_end_are_refused(tmp_path: Path) -> None:
     (tmp_path / "games.txt").write_text("a1 b2\n")
     files = [tmp_path / "games.txt"]
     settings = SupervisedSettings((str(files[0]),), hash_of(files, GAME))
-    with pytest.raises(UserError, match="--from-games: expected finished games of tic_tac_toe in .*, found none"):
+    with pytest.raises(UserError, match=r"--from-games: expected finished games of tic_tac_toe in .*, found none"):
         recorded(GAME, settings)
 
 
 def test_games_all_held_back_are_refused(files: Path) -> None:
     settings = SupervisedSettings((str(files),), hash_of([files], GAME), held_back=0.9999)
     learner = Learner(GAME, make_net("mlp:1x8", GAME, 1), tiny().learning)
-    with pytest.raises(UserError, match="--from-games: expected games to learn from, all .* are held back"):
+    with pytest.raises(UserError, match=r"--from-games: expected games to learn from, all .* are held back"):
         learn_from_games(GAME, learner, settings, 1, Silent())  # type: ignore[arg-type]
 
 
