@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ DOCS = Path(__file__).parent.parent / "docs" / "tensorboard.md"
 ELSEWHERE = {"against/RUNG utility", "against/RUNG utility low", "against/RUNG utility high", "memory/megabytes"}
 """Of games of three, and not of every machine."""
 SETTINGS = (
-    "selfplay.resign=0.2",
+    "selfplay.resign=0.02",
     "selfplay.played_out=0.5",
     "evaluation.every=2",
     "evaluation.games=4",
@@ -110,7 +111,7 @@ def test_every_documented_tag_is_written_and_every_tag_is_documented(whole: Path
 def test_documents_name_each_tag_once() -> None:
     cells = [line.split("|")[1] for line in DOCS.read_text().splitlines() if line.startswith("| `")]
     tags = [tag for cell in cells for tag in re.findall(r"`([^`]+)`", cell)]
-    assert len(tags) == len(set(tags)) > 80
+    assert len(tags) == len(set(tags)) > 70
 
 
 def test_curves_are_those_of_the_file(whole: Path) -> None:
@@ -173,7 +174,7 @@ def test_killed_and_resumed_there_is_no_step_twice_and_none_missing(whole: Path,
     assert process.exitcode == 0 and kills >= 1
     expected, found = steps(whole), steps(folder)
     for tag, came in found.items():
-        assert all(a < b for a, b in zip(came, came[1:], strict=False)), (tag, came)
+        assert all(a < b for a, b in pairwise(came)), (tag, came)
     for tag in expected:
         if not tag.startswith(("about/co", "custom", "gradients", "look/calibration", "speed/")):
             assert found[tag] == expected[tag], tag
@@ -214,7 +215,7 @@ def test_places_of_actions_are_different_fields_of_the_board(name: str) -> None:
         board = Board.of(game, state)
         assert board.is_grid and [len(row) for row in board.cells] == [game.rules.observation[2]] * len(board.cells)
         actions = [action for action in game.legal_actions(state) if game.name_of(action) != "pass"]
-        where = [cells for cells in places(game, state, actions)]
+        where = places(game, state, actions)
         assert all(len(cells) == 1 and board.cells[cells[0][0]][cells[0][1]] in ".+" for cells in where)
         assert len({cells[0] for cells in where}) == len(actions)
 
