@@ -72,6 +72,7 @@ def of_window(window: Window, draws: int) -> dict[str, float]:
     """`draws`: positions drawn from it so far."""
     return {
         "window/positions": float(len(window)),
+        "window/made": float(window.made),
         "window/games": float(window.games),
         "window/megabytes": window.bytes() / 1e6,
         "window/age": window.age(),

@@ -18,7 +18,7 @@ import numpy as np
 from tqdm import tqdm
 
 from train.dashboard import layout
-from train.journal import History
+from train.journal import History, Journal
 
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
@@ -43,6 +43,7 @@ class RunLog:
         """`folder`: the run's; `games`: where it stands as it begins or goes on."""
         self.folder, self.quiet = folder, quiet
         self.history = History(folder / "curves.jsonl", games)
+        self.warnings = Journal(folder / "warnings.jsonl", games)
         self._games = games
         self._writer: Any = None
         self._about: Mapping[str, str] = {}

@@ -1,11 +1,13 @@
 """The loop: play, learn, measure, again and again, so that it can be killed at any moment.
 
+    before the first                                where there are recorded games, the network learns from them (train/supervised.py)
     for iteration 0, 1, 2, …                        a network plays a block of games by number, then learns
         games of the block      played by the mean of the weights, each on disk as it ends
         window                  grows and forgets
         judgement               of the network and of EVAL, on games that neither has learned from yet
         learner                 takes its steps; each new position is drawn a fixed number of times
         EVAL                    the linear one, fitted to the same window
+        watch                   says what is wrong, where something is
         state                   saved whole; from here a killed run goes on
         checkpoint              the network that plays the next block
         evaluation              every few iterations, and at the end
@@ -40,11 +42,14 @@ from train.baseline import Baseline
 from train.evaluation import Evaluate, Evaluation
 from train.gallery import Gallery, Guess, View
 from train.games import GameLog, games_of
+from train.health import health, knowledge
 from train.learner import Learner, Losses
-from train.log import RunLog, compact
+from train.log import Exhibits, RunLog, compact
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
+from train.supervised import learn_from_games
+from train.watch import Watch
 from train.window import Window
 
 JUDGED = 2048
@@ -72,6 +77,7 @@ def train(
             losses = loop.learn(games)
             loop.fit()
             loop.tell(games, losses)  # before it is saved: what is not saved is done and told again
+            loop.warn()
             loop.save()
             loop.shelve()
             loop.measure()
@@ -92,6 +98,7 @@ class Loop:
         self.progress = Progress()
         self.curves: dict[str, float] = {}
         """Of this iteration, so far."""
+        self.watch = Watch(self.config, self.game, log.history, log.warnings)
         self.measured: Evaluation | None = None
         self._newest: Sequence[GameRecord] = []  # the games of this iteration
         self._guesses: dict[str, Guess] = {}  # what was made of them before anything was learned from them
@@ -115,6 +122,7 @@ class Loop:
         """Go on from the newest state that can be read, or begin."""
         found = newest(self.run.states, self.log.say)
         if found is None:
+            self.begin()
             return
         self.progress, tensors = found
         self.learner.restore(tensors, self.progress.steps)
@@ -122,6 +130,21 @@ class Loop:
         self.baseline.look(self.window)
         self.fit()
         self.log.say(f"{self.run.folder}: going on after {self.progress.games} games")
+
+    def begin(self) -> None:
+        """From random weights; or from recorded games, and that is saved. A function of the files and the configuration."""
+        if not self.config.supervised.files:
+            return
+        lesson = learn_from_games(self.game, self.learner, self.config.supervised, self.config.seed, self.log)
+        net = make_net(self.config.net, self.game, self.config.seed)
+        net.load_state_dict(self.learner.mean.state_dict())
+        self.learner = Learner(
+            self.game, net, self.config.learning, self.config.device
+        )  # a new task: its rate warms up again
+        self.log.say(f"{self.run.folder}: {lesson}")
+        if not self.log.history.has(0, "supervised/top-1"):  # perhaps it was killed between here and the state
+            self.log.curves(0, lesson.curves())
+        self.save()
 
     def _fill_window(self) -> None:
         """With the games of as many iterations as it takes, from disk."""
@@ -190,17 +213,20 @@ class Loop:
         self.window.extend(games)
         self.baseline.look(self.window)
         self._newest, self._guesses = games, {}
-        plies = self.window.newest_plies(JUDGED)
-        self.curves |= self.baseline.judge(plies)
-        batch = self.window.positions(plies)
+        self.curves |= self.baseline.judge(self.window.newest_plies(JUDGED))
+        self.curves |= health(self.game, games)
+        fresh = self.window.alone(games)
+        plies = fresh.newest_plies(JUDGED)
+        batch = fresh.positions(plies)
         if len(batch.observations):
             policies, utilities = self.learner.guess(batch)
             outcomes = batch.outcomes[:, 0]
             self._guesses = {"value": (utilities[:, 0], outcomes), "search": (batch.searched[:, 0], outcomes)}
             if self.baseline.guess is not None:
                 self._guesses["EVAL"] = self.baseline.guess
-            stages = self.window.stages(plies, curves.STAGES)
+            stages = fresh.stages(plies, curves.STAGES)
             self.curves |= curves.of_judgement(policies, utilities[:, 0], batch, stages)
+            self.curves |= knowledge(batch, policies, utilities)
 
     def learn(self, games: Sequence[GameRecord]) -> Losses:
         """So many steps that each new position is drawn `window.samples` times on average."""
@@ -255,6 +281,12 @@ class Loop:
         self.log.curves(self.progress.games, self.curves | found)
         self.curves = {}
         self._told, self._measuring = time.monotonic(), 0.0
+
+    def warn(self) -> None:
+        """What is wrong with the run, if the watch sees anything new."""
+        for trouble in self.watch.look(self.progress.games):
+            self.log.say(trouble.text())
+            self.log.show(self.progress.games, Exhibits(texts={"watch": trouble.markdown()}))
 
     def measure(self, is_last: bool = False) -> None:
         """Every few iterations, and the last checkpoint; each once. Then what there is to look at."""

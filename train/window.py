@@ -19,7 +19,7 @@ it was searched: fully, and its policy is a target too; or fast, and it trains t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,6 +208,12 @@ class Window:
     def played(self) -> Played:
         """Its games, move by move."""
         return Played(self._firsts, self._starts, self._moves, self._outcomes)
+
+    def alone(self, records: Sequence[GameRecord]) -> Window:
+        """A window of these games, whatever this one has made of them."""
+        found = Window(self.game, replace(self.settings, constant=1 << 40, most=1 << 40))
+        found.extend(records)
+        return found
 
     def positions(self, plies: Array) -> Batch:
         """The positions of these plies, counted through all games, as they are."""
