@@ -28,8 +28,14 @@ from train.run import opened
 from train.state import newest
 
 DOCS = Path(__file__).parent.parent / "docs" / "tensorboard.md"
-ELSEWHERE = {"against/RUNG utility", "against/RUNG utility low", "against/RUNG utility high", "memory/megabytes"}
-"""Of games of three, and not of every machine."""
+ELSEWHERE = {
+    *(f"against/RUNG utility{end}" for end in ("", " low", " high")),  # where more than two play
+    *(f"supervised/{name}" for name in ("top-1", "top-1 before")),  # with recorded games
+    *(f"supervised/value {name}" for name in ("loss", "sign", "brier", "spread")),
+    "memory/megabytes",
+    "about/warnings",  # where something is wrong
+    "selfplay/target exponent",  # where there are enough games to say so
+}
 SETTINGS = (
     "selfplay.resign=0.02",
     "selfplay.played_out=0.5",
