@@ -4,7 +4,7 @@ import multiprocessing
 import os
 import re
 import signal
-from collections.abc import Iterator
+from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from train.dashboard import layout
 from train.evaluation import Arena
 from train.gallery import Gallery
 from train.journal import History
-from train.log import Exhibits, RunLog
+from train.log import Exhibits, RunLog, take_back
 from train.loop import train
 from train.run import opened
 from train.state import newest
@@ -34,12 +34,15 @@ ELSEWHERE = {
     *(f"supervised/value {name}" for name in ("loss", "sign", "brier", "spread")),
     "memory/megabytes",
     "about/warnings",  # where something is wrong
-    "selfplay/target exponent",  # where there are enough games to say so
+    "selfplay/target exponent",  # where there are games enough to say so
 }
+GAMES = 64
 SETTINGS = (
+    "games=32",
+    "selfplay.full=0.5",
     "selfplay.resign=0.02",
     "selfplay.played_out=0.5",
-    "evaluation.every=2",
+    "evaluation.every=1",
     "evaluation.games=4",
     "evaluation.rung_games=4",
     "evaluation.simulations=8",
@@ -52,8 +55,7 @@ HOLDERS = {"K": r"\d+", "RUNG": r".+", "LAYER": r"[\w.]+"}
 
 def run(folder: Path, games: int) -> None:
     """As `python -m train` does it, with everything that it shows."""
-    os.chdir(folder.parent)
-    with opened(str(folder), tiny(*SETTINGS), Budget(games=games), str) as begun:
+    with chdir(folder.parent), opened(str(folder), tiny(*SETTINGS), Budget(games=games), str) as begun:
         found = newest(begun.states, str)
         with RunLog(folder, found[0].games if found else 0, quiet=True) as log:
             arena, gallery = Arena(begun.config.evaluation, 0), Gallery(begun, GAME)
@@ -63,12 +65,10 @@ def run(folder: Path, games: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    before = Path.cwd()
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "run"
-    run(folder, 24)
-    yield folder
-    os.chdir(before)
+    run(folder, GAMES)
+    return folder
 
 
 def events(folder: Path) -> EventAccumulator:
@@ -109,7 +109,7 @@ def charted(found: EventAccumulator) -> Layout:
 def test_every_documented_tag_is_written_and_every_tag_is_documented(whole: Path) -> None:
     written = {tag.removesuffix("/text_summary") for tag in steps(whole)} - {"custom_scalars__config__"}
     missing = {tag for tag in documented() if not any(re.fullmatch(pattern(tag), each) for each in written)}
-    assert missing == ELSEWHERE
+    assert ELSEWHERE - {"selfplay/target exponent"} <= missing <= ELSEWHERE
     unknown = {each for each in written if not any(re.fullmatch(pattern(tag), each) for tag in documented())}
     assert unknown == set()
 
@@ -168,7 +168,7 @@ def forks() -> Any:
 def test_killed_and_resumed_there_is_no_step_twice_and_none_missing(whole: Path, tmp_path: Path, forks: Any) -> None:
     folder, kills = tmp_path / "run", 0
     for moment in moments(40, 3.0):
-        process = forks.Process(target=run, args=(folder, 24))
+        process = forks.Process(target=run, args=(folder, GAMES))
         process.start()
         process.join(0.4 + moment)
         if process.is_alive() and kills < 5:
@@ -201,6 +201,19 @@ def test_going_on_tells_again_what_the_file_has_of_that_point(tmp_path: Path) ->
     assert [(each.step, each.value) for each in found.Scalars("elo/search")] == [(8, 5.0)]
     game = found.Tensors("about/game/text_summary")
     assert [(each.step, each.tensor_proto.string_val[0]) for each in game] == [(8, b"again")]
+
+
+def test_what_a_kill_has_left_of_an_event_goes(tmp_path: Path) -> None:
+    with RunLog(tmp_path, 0, quiet=True) as log:
+        log.curves(8, {"loss/policy": 1.0})
+        log.curves(16, {"loss/policy": 0.5})
+    [path] = (tmp_path / "tb").iterdir()
+    whole = path.read_bytes()
+    for cut in (1, 5, 20):
+        path.write_bytes(whole[:-cut])
+        take_back(tmp_path / "tb", 17)
+        assert whole.startswith(path.read_bytes()) and len(path.read_bytes()) < len(whole) - cut
+        assert [each.value for each in events(tmp_path).Scalars("loss/policy")] == [1.0, 0.5]
 
 
 def test_numbers_that_are_none_stay_out_of_histograms(tmp_path: Path) -> None:
