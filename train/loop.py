@@ -49,6 +49,7 @@ from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
 from train.supervised import learn_from_games
+from train.troubles import Trouble
 from train.watch import Watch
 from train.window import Window
 
@@ -130,6 +131,7 @@ class Loop:
         self.baseline.look(self.window)
         self.fit()
         self.log.say(f"{self.run.folder}: going on after {self.progress.games} games")
+        self._post(self.watch.told(self.progress.games))
 
     def begin(self) -> None:
         """From random weights; or from recorded games, and that is saved. A function of the files and the configuration."""
@@ -284,9 +286,16 @@ class Loop:
 
     def warn(self) -> None:
         """What is wrong with the run, if the watch sees anything new."""
-        for trouble in self.watch.look(self.progress.games):
+        troubles = self.watch.look(self.progress.games)
+        for trouble in troubles:
             self.log.say(trouble.text())
-            self.log.show(self.progress.games, Exhibits(texts={"watch": trouble.markdown()}))
+        self._post(troubles)
+
+    def _post(self, troubles: Sequence[Trouble]) -> None:
+        """In TensorBoard, those of one point together."""
+        if troubles:
+            text = "\n\n---\n\n".join(trouble.markdown() for trouble in troubles)
+            self.log.show(self.progress.games, Exhibits(texts={"about/warnings": text}))
 
     def measure(self, is_last: bool = False) -> None:
         """Every few iterations, and the last checkpoint; each once. Then what there is to look at."""
