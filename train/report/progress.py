@@ -82,6 +82,7 @@ def _learning(found: Found) -> str:
         curve_of(found, "fresh/value correlation", "network", 0),
         curve_of(found, "selfplay/search correlation", "search", 1),
     ]
+    moved = [curve_of(found, "learning/update", "update", 0)]
     rate, norm = [curve_of(found, "learning/rate", "rate", 0)], [curve_of(found, "learning/gradient", "gradient", 0)]
     unknown = [Mark("nothing known", UNKNOWN)] if value[0].values else []
     return charts(
