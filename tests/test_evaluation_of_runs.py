@@ -154,7 +154,7 @@ def test_three_players_are_measured_by_utility(tmp_path: Path) -> None:
         found.elo == () and arena.table(game, {checkpoint: "mine"}) == "" and not (tmp_path / "ladder.sqlite").exists()
     )
     for rung in ("random", "uct:sims=10"):
-        ends = [found.curves[f"utility/{rung}{end}"] for end in (" low", "", " high")]
+        ends = [found.curves[f"against/{rung} utility{end}"] for end in (" low", "", " high")]
         assert ends == sorted(ends) and found.details[rung]["games"] == 12
 
 

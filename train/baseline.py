@@ -34,6 +34,8 @@ class Baseline:
         """A game without features has no EVAL."""
         self.weights: Eval | None = None
         """Those of the last fit."""
+        self.guess: tuple[Array, Array] | None = None
+        """What it was last judged by: (expected, outcomes) in the mover's eyes."""
         self._rows: Rows | None = None
 
     def look(self, window: Window) -> None:
@@ -47,7 +49,8 @@ class Baseline:
             return {}
         asked = self._rows.where(self._rows.is_mover & np.isin(self._rows.plies, plies))
         theta = self.weights.array(self.game).astype(np.float64)
-        return judge(expected(theta, asked), asked.outcomes).curves("fresh/eval")
+        self.guess = expected(theta, asked), asked.outcomes
+        return judge(*self.guess).curves("fresh/eval")
 
     def fit(self, source: str) -> Eval | None:
         """None where there is nothing to fit, or nothing to fit it to."""

@@ -100,6 +100,10 @@ class Losses(NamedTuple):
     """Its length before clipping."""
     rate: float
     """Of the last step."""
+    weights: float
+    """The length of all of the net's weights together, at the end."""
+    update: float
+    """The length of what they moved from the first step to the last, as a share of their own."""
 
 
 class Learner:
@@ -124,6 +128,7 @@ class Learner:
         """So many steps on batches drawn from the window; `progress` is the share of the budget that is used up."""
         sums = np.zeros(4)
         rate = 0.0
+        before = self._weights()
         self.net.train()
         with reproducible(self.settings.threads):
             for _ in range(steps):
@@ -131,7 +136,14 @@ class Learner:
                 sums += self._step(window.batch(rng, self.settings.batch), rate)
                 on_step()
         policy, value, entropy, gradient = (sums / max(steps, 1)).tolist()
-        return Losses(policy, value, entropy, gradient, rate)
+        after = self._weights()
+        length = float(after.norm())
+        return Losses(
+            policy, value, entropy, gradient, rate, length, float((after - before).norm()) / max(length, 1e-12)
+        )
+
+    def _weights(self) -> Tensor:
+        return torch.cat([each.detach().flatten() for each in self.net.parameters()])
 
     def _step(self, batch: Batch, rate: float) -> list[float]:
         for group in self.optimizer.param_groups:

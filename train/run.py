@@ -8,6 +8,7 @@ runs/NAME/config.toml                     the configuration, every key
          eval/00006144.arena.json         what the arena measured of it
          eval/00006144.eval.json          the linear EVAL fitted to the window it learned from (`train/baseline.py`)
          curves.jsonl                     every curve (`train/journal.py`)
+         warnings.jsonl                   what was wrong with it (`train/watch.py`)
          tb/                              the same for TensorBoard
 """
 

@@ -191,9 +191,29 @@ class Window:
         chosen = len(self) - self.fresh + np.arange(count) * self.fresh // max(count, 1)
         return self._samples[chosen]
 
+    def stages(self, plies: Array, parts: int) -> Array:
+        """[n]: in which part of its game each of these plies is, from 0; all parts of a game are of equal length."""
+        games = self._games_of(plies)
+        found: Array = (plies - self._starts[games]) * parts // self._plies[games]
+        return found
+
+    def age(self) -> float:
+        """How many games came after a position's own, in the mean over the positions to learn from."""
+        return float((self.games - 1 - self._games_of(self._samples)).mean()) if len(self) else float("nan")
+
+    def _games_of(self, plies: Array) -> Array:
+        found: Array = np.searchsorted(self._starts, plies, side="right") - 1
+        return found
+
     def played(self) -> Played:
         """Its games, move by move."""
         return Played(self._firsts, self._starts, self._moves, self._outcomes)
+
+    def alone(self, records: Sequence[GameRecord]) -> Window:
+        """A window of these games, whatever this one has made of them."""
+        found = Window(self.game, replace(self.settings, constant=1 << 40, most=1 << 40))
+        found.extend(records)
+        return found
 
     def positions(self, plies: Array) -> Batch:
         """The positions of these plies, counted through all games, as they are."""
@@ -205,19 +225,12 @@ class Window:
             np.zeros((size, rules.players), np.float32),
             np.zeros((size, rules.players), np.float32),
         )
-        games = np.searchsorted(self._starts, plies, side="right") - 1
+        games = self._games_of(plies)
         told = self._moves, self._starts, self._policies, self._actions, self._probabilities
         said = self._outcomes, self._utilities, self._taught
         scratch = self.game.blanks(1), np.zeros(rules.max_legal, np.int32)
         self._fill(self._firsts, *told, *said, games, plies, self._views, *scratch, *batch)
         return batch
-
-
-def positions_of(game: Game, settings: WindowSettings, records: Sequence[GameRecord], most: int) -> Batch:
-    """Of these games alone, whatever a window has made of them; evenly chosen where they are more than `most`."""
-    alone = Window(game, replace(settings, constant=1 << 40, most=1 << 40))
-    alone.extend(records)
-    return alone.newest(most)
 
 
 def _joined(old: Array, *new: Any) -> Array:
