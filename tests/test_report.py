@@ -27,6 +27,7 @@ from train.budget import Budget
 from train.config import Config, compose, to_toml
 from train.evaluation import Evaluation
 from train.journal import History, Journal
+from train.recorded import with_games
 from train.report.artefacts import command
 from train.report.charts import APART, MOST, Curve, shares, spread, thinned, ticks
 from train.report.found import find
@@ -363,6 +364,19 @@ def test_command_makes_the_same_configuration(tmp_path: Path) -> None:
         and 'net "mlp:2x32" "mlp:3x128"' in text
         and "search.c_init 1.5 1.25" in text
     )
+
+
+def test_command_names_the_recorded_games_that_the_run_began_with(tmp_path: Path) -> None:
+    write_text(tmp_path / "games.txt", "a1 b1 a2 b2 a3\n")
+    config = with_games(TINY, [str(tmp_path / "games.txt")], GAME)
+    history = begun(tmp_path / "run", config)
+    history.add(0, {"supervised/top-1": 0.375, "supervised/top-1 before": 0.125})
+    words = shlex.split(command(find(str(tmp_path / "run"))))
+    options = parser_of_runs().parse_args(words[3:])
+    composed = compose(load(options.game), options.config, options.set)
+    assert with_games(composed, options.from_games, GAME) == config
+    text = report(tmp_path / "run", tmp_path / "page.html").text
+    assert "Having learned from recorded games it named the move in 38% of those held back, 12% before." in text
 
 
 # ── drawings ──
