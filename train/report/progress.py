@@ -240,8 +240,8 @@ def _healthy(found: Found) -> str:
     facts = []
     if (length := found.last("selfplay/length")) is not None:
         facts.append(f"a game takes {length:.1f} plies")
-    if (first := found.last("selfplay/wins of player 0")) is not None:
-        facts.append(f"player 0 wins {first:.0%}")
+    for player in range(len(_players(found))):
+        facts.append(f"player {player} wins {found.last(f'selfplay/wins of player {player}') or 0.0:.0%}")
     if (draws := found.last("selfplay/draws")) is not None:
         facts.append(f"{draws:.0%} are drawn")
     if (same := found.last("selfplay/duplicates")) is not None:
@@ -250,7 +250,7 @@ def _healthy(found: Found) -> str:
 
 
 def _health(found: Found) -> str:
-    players = [name for name in found.history.names() if name.startswith("selfplay/wins of player ")]
+    players = _players(found)
     names = [(name.removeprefix("selfplay/wins of "), name) for name in players]
     draws = ("draws", "selfplay/draws")
     if len(players) == 2:
@@ -260,6 +260,11 @@ def _health(found: Found) -> str:
     length, *others = (each.of(found) for each in HEALTH)
     ends = figure("How the games end", shares_of(found, outcomes, hues), "Who has most, alone.")
     return _warnings(found) + charts(length, ends, *others)
+
+
+def _players(found: Found) -> list[str]:
+    """The curves of how often each wins."""
+    return [name for name in found.history.names() if name.startswith("selfplay/wins of player ")]
 
 
 def warned(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[Mapping[str, Any], int]]]:
