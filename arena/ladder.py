@@ -36,7 +36,7 @@ from base.errors import UserError, short
 from base.pool import run_jobs
 from base.seeds import derive
 from games import Game
-from games.record import GameRecord
+from games.record import GameRecord, prepare_records
 
 PAIRINGS = ("adaptive", "round-robin")
 Pair = tuple[str, str]
@@ -77,6 +77,7 @@ class Ladder:
         if game.players != 2:
             raise UserError(f"ladder: expected a game of two players, got {game.name} ({game.players} players)")
         self.game, self.store, self.pairing, self.seed = game, store, pairing, seed
+        prepare_records(game)
         made = {text: make_player(text, game) for text in players}  # compiles, before workers start
         self.texts = {text: player.name for text, player in made.items()}
         """The name under which a player's results are stored, by what was given."""

@@ -3,6 +3,7 @@
 python -m checkpoints list                     # all runs and what is released; or: list runs/first
 python -m checkpoints show first               # the card of a run's newest checkpoint; first/4000, first/best, a folder, a hash
 python -m checkpoints verify runs/first        # whole, and what its card says? exit code 1 if not
+python -m checkpoints release first/best small # copy it to those that come with the program, as GAME/small
 """
 
 from __future__ import annotations
@@ -43,6 +44,11 @@ def parser() -> Arguments:
     added.set_defaults(run=run_verify)
     added.add_argument("path", metavar="PATH", help="a run's folder (all its checkpoints), or one checkpoint")
     added.add_argument("--game", metavar="GAME", help="the game, where it is a file of your own")
+    added = commands.add_parser("release", help="copy a checkpoint to those that come with the program")
+    added.set_defaults(run=run_release)
+    added.add_argument("path", metavar="PATH", help="a run, RUN/STEP, RUN/best, a checkpoint's folder, a hash")
+    added.add_argument("name", metavar="NAME", help="what it shall be called; one of that name is exchanged")
+    added.add_argument("--note", default="", metavar="TEXT", help="for its card: what is known of it")
     return found
 
 
@@ -100,6 +106,16 @@ def run_verify(options: argparse.Namespace) -> int:
         unsure = "" if game else f"; whether it fits {card.game} needs --game"
         print(f"{path}: whole, {card.short}{unsure}")
     return 1 if damaged else 0
+
+
+def run_release(options: argparse.Namespace) -> int:
+    path = shelf.resolve(options.path)
+    card = read_card(path)
+    game = _game_of(card)
+    if game is None:
+        raise UserError(f"{path}: expected a net for a game of the folder games/, got one for {card.game}")
+    print(f"{shelf.release(path, game, options.name, options.note)}: released, {_line(path)}")
+    return 0
 
 
 def _meant(text: str) -> list[Path]:

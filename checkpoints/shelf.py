@@ -11,12 +11,13 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from base.errors import UserError, nearest
 from base.files import StrPath, remove_leftovers
 from checkpoints.card import Card
-from checkpoints.store import CARD, read_card, verify
+from checkpoints.store import CARD, load, read_card, save, verify
 from games import Game
 
 RUNS = Path("runs")
@@ -129,6 +130,14 @@ def everything() -> Iterator[Path]:
     for run in sorted(RUNS.iterdir()) if RUNS.is_dir() else []:
         yield from all_of(run)
     yield from (path for path in sorted(RELEASED.glob("*/*")) if _is_checkpoint(path))
+
+
+def release(path: Path, game: Game, name: str, note: str = "") -> Path:
+    """Copy a whole checkpoint to those that come with the program, for `game` and under `name`; one of that name is exchanged."""
+    if not re.fullmatch(r"[\w+-][\w.+-]*", name):
+        raise UserError(f"name: expected letters, digits, and . + - _ between, got '{name}'")
+    net, card = load(path, game)
+    return save(game_folder(game) / name, net, replace(card, note=note or card.note), overwrite=True)
 
 
 def game_folder(game: Game) -> Path:

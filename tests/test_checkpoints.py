@@ -14,6 +14,7 @@ import safetensors.torch
 import torch
 
 import games
+from arena.players import make_player
 from base.errors import UserError
 from checkpoints import (
     Card,
@@ -486,3 +487,51 @@ def test_verify_of_a_game_of_ones_own(shelves, capsys):
     assert "needs --game" not in capsys.readouterr().out
     assert main(["verify", str(path), "--game", "nim"]) == 1
     assert "expected a net for nim:most=7" in capsys.readouterr().out
+
+
+# ── what comes with the program ──
+
+RELEASED = sorted(path.parent for path in shelf.RELEASED.glob("*/*/card.json"))
+
+
+@pytest.mark.parametrize(
+    "path", RELEASED or [None], ids=lambda path: f"{path.parent.name}/{path.name}" if path else "none"
+)
+def test_every_released_net_is_whole_and_plays_legal_moves(path):
+    assert path is not None, "expected nets in checkpoints/released, found none"
+    card = read_card(path)
+    game = load_game(card.game)
+    assert shelf.game_folder(game) == path.parent and verify(path, game) == card
+    assert card.weights == hash_of((path / "weights.safetensors").read_bytes())
+    assert sum(each.stat().st_size for each in path.iterdir()) < 1 << 20
+    assert sorted(each.name for each in path.iterdir()) == ["card.json", "weights.safetensors"]
+    assert "/" not in card.command and card.commit and card.games  # how it came to be, without anybody's folders
+    for text, sims in ((f"{path.parent.name}/{path.name}", 8), (path.name, 0), (card.short, 8)):
+        player = make_player(f"net:{text},sims={sims}", game)
+        player.new_game()
+        assert player.choose(game.initial()).action in game.legal_actions(game.initial())
+
+
+def test_a_released_net_is_the_one_that_was_meant_under_its_own_name(shelves, capsys):
+    for step in (1, 2):
+        net = make_net("resnet:1x8", GAME, step)
+        path = save(folder_of(shelf.RUNS / "first", step), net, card_for(net, step=step))
+        assert main(["release", f"first/{step}", "small", "--note", f"the {step}. of them"]) == 0
+        found = resolve("tic_tac_toe/small")
+        assert found == resolve("small", GAME) == shelf.RELEASED / "tic_tac_toe" / "small"
+        assert (found / "weights.safetensors").read_bytes() == (path / "weights.safetensors").read_bytes()
+        assert read_card(found) == replace(read_card(path), note=f"the {step}. of them")
+        assert capsys.readouterr().out.startswith(f"{found}: released, tic_tac_toe  resnet:1x8")
+    with pytest.raises(UserError, match=r"name: expected letters, digits, .* got '\.\./small'"):
+        main(["release", "first", "../small"])
+    with pytest.raises(UserError, match="unknown checkpoint 'second'"):
+        main(["release", "second", "small"])
+
+
+def test_a_net_of_ones_own_game_is_not_released(shelves):
+    own = shelves / "my_nim.py"
+    own.write_text((Path(games.__file__).parent / "nim.py").read_text())
+    net = make_net("mlp:1x8", load_game(str(own)))
+    save(folder_of(shelf.RUNS / "first", 1), net, card_for(net))
+    with pytest.raises(UserError, match="expected a net for a game of the folder games/, got one for"):
+        main(["release", "first", "small"])

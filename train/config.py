@@ -27,6 +27,7 @@ from mcts.learned import LearnedSettings
 from selfplay.settings import SelfPlaySettings
 from train.evaluation import EvaluationSettings
 from train.learner import LearningSettings
+from train.recorded import SupervisedSettings
 from train.window import WindowSettings
 
 FOLDER = Path(__file__).parent.parent / "configs"
@@ -57,6 +58,7 @@ class Config:
     window: WindowSettings = field(default_factory=WindowSettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
+    supervised: SupervisedSettings = field(default_factory=SupervisedSettings)
 
     def __post_init__(self) -> None:
         for name in ("games", "keep"):

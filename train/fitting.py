@@ -17,6 +17,7 @@ from games import Game, load
 from games.record import GameRecord, read_records
 from train.names import RUNS, folder_of, name_for
 from train.positions import played, positions
+from train.recorded import existing
 from train.weights import study
 
 MOST = 4_000_000
@@ -46,7 +47,7 @@ def fit_only(options: argparse.Namespace) -> int:
 def sources(game: Game, options: argparse.Namespace) -> tuple[Sequence[Path], str]:
     """The files that are meant, and what they are called."""
     if options.from_games:
-        return [existing(name) for name in options.from_games], ", ".join(options.from_games)
+        return existing(options.from_games), ", ".join(options.from_games)
     name = options.records or options.run or name_for(game.name)
     own = folder_of(name) / "games"
     if own.is_dir():
@@ -54,12 +55,6 @@ def sources(game: Game, options: argparse.Namespace) -> tuple[Sequence[Path], st
     if options.records and Path(name).exists():
         return [Path(name)], name
     raise UserError(f"--eval-only: expected --from-games FILES, or --records with a run, got '{name}': no {own}")
-
-
-def existing(name: str) -> Path:
-    if not Path(name).exists():
-        raise UserError(f"--from-games: expected files or folders of games, found no {name}")
-    return Path(name)
 
 
 def finished(files: Iterable[Path], game: Game) -> Iterator[GameRecord]:

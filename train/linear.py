@@ -5,8 +5,7 @@
     weights = eval_of(game, fit, "self-play")       # classical's EVAL, to be saved and played with
 
 EVAL = tanh(θ·f) is the utility expected, so (1 + EVAL) / 2 = σ(2 θ·f): fitting it to how games ended is logistic regression, a draw
-being half a win. Features are antisymmetric and so there is no intercept.
-Newton's method, in float64; the same games give the same bits.
+being half a win. Features are antisymmetric, so there is no intercept. Newton's method, in float64; the same games give the same bits.
 
 Each game counts the same, its positions share its weight: it has one outcome, however long it took, and a drawn shuffle of 300
 moves shall not outvote ten won games. For the same reason positions of a game are no independent witnesses, and the standard errors

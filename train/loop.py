@@ -1,5 +1,6 @@
 """The loop: play, learn, measure, again and again, so that it can be killed at any moment.
 
+    before the first                                where there are recorded games, the network learns from them (train/supervised.py)
     for iteration 0, 1, 2, …                        a network plays a block of games by number, then learns
         games of the block      played by the mean of the weights, each on disk as it ends
         window                  grows and forgets
@@ -47,6 +48,7 @@ from train.log import Exhibits, RunLog, compact
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
+from train.supervised import learn_from_games
 from train.watch import Watch
 from train.window import Window
 
@@ -120,6 +122,7 @@ class Loop:
         """Go on from the newest state that can be read, or begin."""
         found = newest(self.run.states, self.log.say)
         if found is None:
+            self.begin()
             return
         self.progress, tensors = found
         self.learner.restore(tensors, self.progress.steps)
@@ -127,6 +130,21 @@ class Loop:
         self.baseline.look(self.window)
         self.fit()
         self.log.say(f"{self.run.folder}: going on after {self.progress.games} games")
+
+    def begin(self) -> None:
+        """From random weights; or from recorded games, and that is saved. A function of the files and the configuration."""
+        if not self.config.supervised.files:
+            return
+        lesson = learn_from_games(self.game, self.learner, self.config.supervised, self.config.seed, self.log)
+        net = make_net(self.config.net, self.game, self.config.seed)
+        net.load_state_dict(self.learner.mean.state_dict())
+        self.learner = Learner(
+            self.game, net, self.config.learning, self.config.device
+        )  # a new task: its rate warms up again
+        self.log.say(f"{self.run.folder}: {lesson}")
+        if not self.log.history.has(0, "supervised/top-1"):  # perhaps it was killed between here and the state
+            self.log.curves(0, lesson.curves())
+        self.save()
 
     def _fill_window(self) -> None:
         """With the games of as many iterations as it takes, from disk."""

@@ -59,7 +59,7 @@ def _plain(axes: Axes) -> None:
 
 
 def position(game: Game, state: Any, shares: Mapping[str, Mapping[int, float]], title: str) -> Figure:
-    """The board once for each of `shares` (its name; a share for each action), with where it would play; beside them the actions listed."""
+    """The board once for each of `shares` (its name; a share for each action) with where it would play, and the actions listed."""
     board = Board.of(game, state)
     tall, wide = len(board.cells), max(map(len, board.cells))
     height = 3.6 if board.is_grid else max(2.6, 0.2 * tall + 0.7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from arena.rungs import has_standard_rungs
@@ -18,6 +19,7 @@ from train.evaluation import Arena, rungs_of
 from train.gallery import Gallery
 from train.log import RunLog
 from train.loop import train
+from train.recorded import with_games
 from train.run import Run, folder_of, name_for, opened, stored
 from train.state import Progress, newest
 
@@ -36,6 +38,8 @@ def start(options: argparse.Namespace) -> int:
     if budget is None and stored(folder) is None:
         budget = UNASKED
     config.selfplay.check(game)
+    if options.from_games:
+        config = with_games(config, options.from_games, game)
     with opened(name, config, budget, print) as run:
         found = newest(run.states, lambda text: None)
         with RunLog(run.folder, found[0].games if found else 0) as log:
@@ -63,7 +67,11 @@ def configuration(game: Game, options: argparse.Namespace, before: Config | None
         if before.game != game.spec:
             raise UserError(f"run: expected its own game, {before.game}, got {game.spec}; another --run takes it")
         return before
-    return compose(game, options.config, changes)
+    found = compose(game, options.config, changes)
+    if before is not None:  # what it began with is not said again
+        known = replace(found.supervised, files=before.supervised.files, sha256=before.supervised.sha256)
+        found = replace(found, supervised=known)
+    return found
 
 
 def farewell(game: Game, run: Run, progress: Progress, arena: Arena) -> str:

@@ -49,7 +49,7 @@ def _weights(found: Found) -> str:
     rows = [Weight(name, value, errors.get(name), by_hand.get(name)) for name, value in eval_.weights.items()]
     cells = []
     for row in rows:
-        error = "" if row.error is None else f"{row.error:.3f}"
+        error = "" if row.error is None else f"{row.error:.3f}" if row.error else "never seen"
         cells.append([row.name, f"{row.value:.3f}", error, "" if row.by_hand is None else f"{row.by_hand:.3f}"])
     unit = f"weight; EVAL = tanh({eval_.unit:.3g} · w·f)"
     note = (

@@ -50,7 +50,7 @@ class Found:
     evaluations: list[tuple[int, Evaluation]] = field(default_factory=list)
     """After how many games, what the arena measured."""
     warnings: list[dict[str, Any]] = field(default_factory=list)
-    """Lines of the watch, the oldest first."""
+    """Lines of the watch, the oldest first: what it warned of, and what was gone again."""
     weights: Eval | None = None
     """The newest fitted EVAL."""
     by_hand: Eval | None = None
@@ -59,6 +59,8 @@ class Found:
     """Games of the newest iteration that is whole."""
     iteration: int = 0
     """Its number."""
+    earlier: Eval | None = None
+    """The EVAL that was fitted before these games were played."""
     unreadable: list[str] = field(default_factory=list)
 
     @property
@@ -68,9 +70,6 @@ class Found:
 
     def last(self, name: str) -> float | None:
         return self.history.last(name)
-
-    def first(self, name: str) -> float | None:
-        return next((row["curves"][name] for row in self.history.rows if name in row["curves"]), None)
 
 
 def find(name: str) -> Found:
@@ -126,6 +125,8 @@ class _Reader:
         found.weights = self._newest("eval/*.eval.json", Eval.load)
         if found.game is not None:
             self._records(found.game)
+            before = self.folder / "eval" / f"{found.iteration * found.config.games:08}.eval.json"
+            found.earlier = self._try(lambda: Eval.load(before, found.game))
 
     def _try(self, read: Callable[[], T]) -> T | None:
         try:

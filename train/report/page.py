@@ -23,6 +23,7 @@ from train.report.found import Found, find
 from train.report.parts import Section
 from train.report.strength import strength
 
+NAMED = 6  # of the things that could not be read
 STYLE = (
     CHARTS
     + """
@@ -31,13 +32,14 @@ section { border-top: 1px solid var(--line); margin-top: 2.4rem } section h2 { m
 section > p:first-of-type { font-size: 1.08rem; margin: .2rem 0 1rem; max-width: 48rem } small, .about { color: var(--soft) }
 nav a { margin-right: 1rem; white-space: nowrap } a { color: var(--point) }
 .keys { display: flex; flex-wrap: wrap; gap: .6rem 2.2rem; margin: 1.2rem 0 } .keys b { display: block; font-size: 1.35rem }
-.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 25rem), 1fr)); gap: 1.6rem 2rem; margin: 1rem 0 }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); gap: 1.6rem 2rem; margin: 1rem 0 }
 .small { grid-column: 1 / -1; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: 1rem 1.4rem }
 .small figure { max-width: 20rem }
 figure { margin: 0; min-width: 0; break-inside: avoid } figcaption { font-weight: 600; margin-bottom: .3rem }
 figure small { display: block; margin-top: .2rem } figure.wide { grid-column: 1 / -1 }
 .only-narrow { display: none }
 @media (max-width: 640px) { .only-wide { display: none } .only-narrow { display: block } }
+.gone { border-left: 4px solid var(--line); padding: .1rem .9rem; margin: .9rem 0 }
 .warning { border-left: 4px solid var(--c1); padding: .1rem .9rem; margin: .9rem 0; break-inside: avoid }
 dl { margin: .3rem 0; display: grid; grid-template-columns: max-content 1fr; gap: .15rem .9rem }
 dt { color: var(--soft) } dd { margin: 0; min-width: 0 }
@@ -47,7 +49,10 @@ pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem }
 .positions { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem; margin: .8rem 0 }
 .positions pre { border: 1px solid var(--line); border-radius: 4px; padding: .6rem; white-space: pre-wrap; break-inside: avoid }
 .moves { overflow-wrap: anywhere; font: .85rem/1.5 ui-monospace, monospace } summary { cursor: pointer; color: var(--point) }
-@media print { body { margin: 0; max-width: none; font-size: 12px } nav { display: none } section { margin-top: 1.2rem } }
+@media print {
+  body { margin: 0; max-width: none; font-size: 12px } nav { display: none } section { margin-top: 1.2rem }
+  .charts, .small { grid-template-columns: 1fr 1fr } .only-wide { display: block } .only-narrow { display: none }
+}
 @page { margin: 15mm }
 """
 )
@@ -93,7 +98,10 @@ def page(found: Found, told: Sequence[Section]) -> str:
     for each in told:
         body.append(f'<section id="{each.anchor}"><h2>{escape(each.title)}</h2>')
         body.append(f"<p>{escape(each.conclusion)}</p>{each.body}</section>")
-    body += [f'<p class="about">Left out, since it could not be read: {escape(each)}</p>' for each in found.unreadable]
+    notes = [f"Left out, since it could not be read: {each}" for each in found.unreadable[:NAMED]]
+    if len(found.unreadable) > NAMED:
+        notes.append(f"… and {len(found.unreadable) - NAMED} things more")
+    body += [f'<p class="about">{escape(each)}</p>' for each in notes]
     return document(title, body, STYLE)
 
 
@@ -116,8 +124,8 @@ def _keys(found: Found) -> str:
         keys.append((f"{signed(elo)}{interval}", "Elo, random = 0"))
     if (kept := found.last("accuracy/search")) is not None:
         keys.append((f"{kept:.0%}", "of moves keep the value"))
-    kinds = len({row.get("name") for row in found.warnings})
-    keys.append((str(kinds), "kind of warning" if kinds == 1 else "kinds of warnings"))
+    standing = sum(not times[-1][1] for times in progress.warned(found.warnings).values())
+    keys.append((str(standing), "warning stands" if standing == 1 else "warnings stand"))
     return (
         f'<div class="keys">{"".join(f"<div><b>{escape(value)}</b>{escape(name)}</div>" for value, name in keys)}</div>'
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from games import CHANCE
+from train.linear import expected
 from train.measures import Bin, calibration
+from train.positions import played, positions
 from train.report.charts import Mark, curves, reliability
 from train.report.found import Found
 from train.report.parts import Section, charts, curve_of, shares_of, staged
@@ -34,11 +38,15 @@ def _learns(found: Found) -> str:
         told.append(f"its first choice is the search's in {top:.0%} of new positions{began}")
     if (sign := found.last("fresh/value sign")) is not None:
         of_eval = found.last("fresh/eval sign")
-        beside = f"; the linear EVAL has {of_eval:.0%}" if of_eval is not None else ""
+        beside = f", the linear EVAL has {of_eval:.0%}" if of_eval is not None else ""
         told.append(f"its value has the right sign in {sign:.0%} of them{_began(found, 'fresh/value sign')}{beside}")
+    if (start := found.last("supervised/top-1")) is not None:
+        before = found.last("supervised/top-1 before")
+        known = "" if before is None else f", {before:.0%} before"
+        told.append(f"having learned from recorded games it named the move in {start:.0%} of those held back{known}")
     if not told:
         return "There are no curves of learning yet."
-    text = ", ".join(told[:-1]) + (" and " if len(told) > 1 else "") + told[-1]
+    text = "; ".join(told)
     return f"{text[0].upper()}{text[1:]}."
 
 
@@ -70,6 +78,10 @@ def _learning(found: Found) -> str:
     ]
     top = [curve_of(found, "fresh/top-1", "agreement", 0)]
     spread = [curve_of(found, "fresh/value spread", "value", 0), curve_of(found, "fresh/eval spread", "EVAL", 1)]
+    known = [
+        curve_of(found, "fresh/value correlation", "network", 0),
+        curve_of(found, "selfplay/search correlation", "search", 1),
+    ]
     rate, norm = [curve_of(found, "learning/rate", "rate", 0)], [curve_of(found, "learning/gradient", "gradient", 0)]
     unknown = [Mark("nothing known", UNKNOWN)] if value[0].values else []
     return charts(
@@ -95,9 +107,14 @@ def _learning(found: Found) -> str:
         ),
         ("… by stage of the game", staged(found, "fresh/value sign"), "The end of a game is easier to foresee."),
         (
-            "Calibration of the search's value",
-            reliability(_calibrated(found)),
-            f"Of self-play in iteration {found.iteration + 1}; bars: 95%. Above the diagonal: too pessimistic.",
+            "Calibration",
+            reliability(calibrated(found)),
+            f"Games of iteration {found.iteration + 1}, the mover's utility; bars: 95%. Above the diagonal: too pessimistic.",
+        ),
+        (
+            "Correlation with how the games ended",
+            curves(known, "correlation", floor=0, last=end),
+            "On new games. Below 0: perspective is lost somewhere.",
         ),
         (
             "Entropy of the policy",
@@ -123,24 +140,26 @@ def _learning(found: Found) -> str:
     )
 
 
-def _calibrated(found: Found) -> dict[str, list[Bin]]:
-    """Of what the search expected in the mover's eyes, over the newest games."""
-    if found.game is None:
+def calibrated(found: Found) -> dict[str, list[Bin]]:
+    """Of what the search expected in the newest games, and of what EVAL made of them before it was fitted to them: the mover's eyes."""
+    game, records = found.game, [record for record in found.records[:JUDGED] if record.outcome is not None]
+    if game is None or not records:
         return {}
-    expected: list[float] = []
-    ended: list[float] = []
-    for record in found.records[:JUDGED]:
-        if record.outcome is None:
-            continue
-        for state, ply in record.replay(found.game):
-            mover = found.game.to_move(state) if ply < len(record) else None
-            if mover is not None and mover >= 0 and not np.isnan(record.utilities[ply]).any():
-                expected.append(float(record.utilities[ply][mover]))
-                ended.append(record.outcome[mover])
-    return {"search": calibration(np.array(expected), np.array(ended))} if expected else {}
-
-
-# ── self-play ──
+    pairs = []
+    for record in records:
+        assert record.outcome is not None
+        for state, ply in record.replay(game):
+            mover = game.to_move(state) if ply < len(record) else None
+            if mover is not None and mover != CHANCE and not np.isnan(record.utilities[ply]).any():
+                pairs.append((record.utilities[ply][mover], record.outcome[mover]))
+    guesses, ends = np.array(pairs).reshape(-1, 2).T
+    bins = {"search": calibration(guesses, ends)}
+    if found.earlier is not None:
+        rows = positions(game, played(game, records))
+        asked = rows.where(rows.is_mover)
+        theta = found.earlier.array(game).astype(np.float64)
+        bins["EVAL"] = calibration(expected(theta, asked), asked.outcomes)
+    return bins
 
 
 def health(found: Found) -> Section:
@@ -148,10 +167,12 @@ def health(found: Found) -> Section:
 
 
 def _healthy(found: Found) -> str:
-    kinds = list(dict.fromkeys(str(row.get("name", "?")) for row in found.warnings))
-    if kinds:
-        last = max(row["games"] for row in found.warnings)
-        told = f"The watch has warned of {', '.join(kinds)}, last after {last:,} games"
+    kinds = warned(found.warnings)
+    now = [name for name, told in kinds.items() if not told[-1][1]]
+    if now:
+        told = f"The watch warns of {', '.join(now)}"
+    elif kinds:
+        told = f"The watch warned of {', '.join(kinds)}, which {'is' if len(kinds) == 1 else 'are'} gone"
     else:
         told = "No warning was raised"
     facts = []
@@ -180,6 +201,7 @@ def _health(found: Found) -> str:
     names.insert(1 if len(names) == 2 else len(names), ("draws", "selfplay/draws"))
     varied = [
         curve_of(found, "selfplay/openings", "openings", 0),
+        curve_of(found, "selfplay/same start", "same start", 1),
         curve_of(found, "selfplay/duplicates", "duplicates", 3),
     ]
     resigned = [
@@ -193,7 +215,7 @@ def _health(found: Found) -> str:
         (
             "Variety",
             curves(varied, "share of the games", is_share=True, floor=0, last=end),
-            "Different openings, and games that repeat another one move by move.",
+            "Different openings; games that begin with the commonest first moves; games that repeat another one.",
         ),
         (
             "Entropy of the policies to learn",
@@ -223,25 +245,33 @@ def _health(found: Found) -> str:
     )
 
 
+def warned(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[Mapping[str, Any], int]]]:
+    """By the name of a trouble: each time it was said, and after how many games it was gone; 0 for one that is still there."""
+    found: dict[str, list[tuple[Mapping[str, Any], int]]] = {}
+    for row in rows:
+        if (gone := row.get("gone")) in found:
+            found[gone][-1] = (found[gone][-1][0], row["games"])
+        elif "name" in row:
+            found.setdefault(str(row["name"]), []).append((row, 0))
+    return found
+
+
 def _warnings(found: Found) -> str:
     """Each kind once, as it was said last."""
-    newest: dict[str, list[dict[str, Any]]] = {}
-    for row in found.warnings:
-        newest.setdefault(str(row.get("name", "?")), []).append(row)
     parts = []
-    for name, rows in newest.items():
-        first, last = rows[0]["games"], rows[-1]["games"]
-        when = f"after {last:,} games" if first == last else f"{len(rows)} times, after {first:,} to {last:,} games"
-        told = "".join(
-            f"<dt>{title}</dt><dd>{escape(_words(rows[-1].get(key)))}</dd>"
-            for key, title in (("seen", "Seen"), ("causes", "Likely causes"), ("advice", "What to try"))
-            if rows[-1].get(key)
+    for name, times in warned(found.warnings).items():
+        row, _ = times[-1]
+        when = ", ".join(
+            f"{said['games']:,} to {gone:,} games" if gone else f"since {said['games']:,} games" for said, gone in times
         )
-        parts.append(f'<aside class="warning"><b>{escape(name)}</b> <small>{when}</small><dl>{told}</dl></aside>')
+        told = "".join(
+            f"<dt>{title}</dt><dd>{escape(_words(row.get(key)))}</dd>"
+            for key, title in (("seen", "Seen"), ("causes", "Likely causes"), ("advice", "What to try"))
+            if row.get(key)
+        )
+        kind = "gone" if times[-1][1] else "warning"
+        parts.append(f'<aside class="{kind}"><b>{escape(name)}</b> <small>{when}</small><dl>{told}</dl></aside>')
     return "".join(parts)
-
-
-# ── speed ──
 
 
 def speed(found: Found) -> Section:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from arena.standings import brief, signed
@@ -39,12 +40,12 @@ def _conclusion(found: Found) -> str:
 
 
 def _conclusion_without_elo(found: Found) -> str:
-    rows = [(name, told) for name, told in _against(found) if told is not None]
-    if rows:
-        worst, utility = min(rows, key=lambda row: float(row[1]))
-        games = found.evaluations[-1][0]
+    known = _against(found)
+    if known:
+        worst = min(known, key=lambda rung: known[rung][1])
+        games, utility = known[worst]
         side = "above" if utility > 0 else "below" if utility < 0 else "at"
-        many = "the rung" if len(rows) == 1 else f"the hardest of {len(rows)} rungs"
+        many = "the rung" if len(known) == 1 else f"the hardest of {len(known)} rungs"
         return (
             f"After {games:,} games its mean utility against {worst}, {many}, is {utility:+.2f}: "
             f"{side} the 0 of an equal player; where more than two play there is no Elo."
@@ -60,10 +61,11 @@ def _conclusion_without_elo(found: Found) -> str:
     return "Its Elo is unknown: no chain of results leads from it to the scale's zero."
 
 
-def _against(found: Found) -> list[tuple[str, float | None]]:
-    """Mean utility against each rung, of games of more than two, by the last evaluation."""
+def _against(found: Found) -> dict[str, tuple[int, float]]:
+    """Where more than two play: after how many games it was measured last against each rung, and its mean utility then."""
     names = [name for name in found.history.names() if name.startswith("against/") and name.endswith(" utility")]
-    return [(name.removeprefix("against/").removesuffix(" utility"), found.last(name)) for name in names]
+    series = {name.removeprefix("against/").removesuffix(" utility"): found.history.series(name) for name in names}
+    return {rung: (games[-1], values[-1]) for rung, (games, values) in series.items()}
 
 
 def _among(found: Found, elo: float) -> str:
@@ -85,7 +87,7 @@ def _rungs(found: Found) -> list[Mark]:
     """The opponents of the ladder and their newest Elo, the weakest first."""
     known: dict[str, float] = {}
     for _, evaluation in found.evaluations:
-        for way in ("search", "policy"):
+        for way in ("policy", "search"):
             for rung in evaluation.details.get(way, {}).get("rungs", []):
                 if rung.get("elo") is not None:
                     known[brief(rung["player"])] = float(rung["elo"])
@@ -107,15 +109,13 @@ def _drawn(found: Found) -> str:
     ]
     utilities = [
         curve_of(found, f"against/{name} utility", name, hue % 5, is_banded=True)
-        for hue, (name, _) in enumerate(_against(found))
+        for hue, name in enumerate(_against(found))
     ]
     parts.append(figure("Mean utility against each rung", curves(utilities, "utility", floor=0, last=found.games)))
     kept = [curve_of(found, f"accuracy/{way}", way, hue) for hue, way in enumerate(("search", "policy"))]
     note = "Of solved positions: how often its move keeps what the position is worth."
     parts.append(figure("Moves that keep the value", curves(kept, "share", is_share=True, last=found.games), note))
-    parts.append(
-        figure("… by stage of the game, with search", staged(found, "accuracy/search"), "Fifths of the longest game.")
-    )
+    parts.append(figure("… by stage of the game, with search", staged(found, "accuracy/search"), "Fifths of a game."))
     matches = [_match(found, rung) for rung in _met(found)]
     parts.append(f'<div class="small">{"".join(matches)}</div>')
     return f'<div class="charts">{"".join(parts)}</div>'
@@ -126,7 +126,7 @@ def _met(found: Found) -> list[str]:
     names = [name for name in found.history.names() if name.startswith("against/") and name.endswith(" wins")]
     rungs = [name.removeprefix("against/").removesuffix(" wins") for name in names]
     elo = {mark.name: mark.value for mark in _rungs(found)}
-    return sorted(rungs, key=lambda rung: (elo.get(rung, 0.0), -(found.last(f"against/{rung} wins") or 0.0)))
+    return sorted(rungs, key=lambda rung: (elo.get(rung, math.inf), -(found.last(f"against/{rung} wins") or 0.0)))
 
 
 def _match(found: Found, rung: str) -> str:
