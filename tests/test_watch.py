@@ -115,7 +115,9 @@ def test_curves_that_are_missing_are_not_judged(name: str) -> None:
     for missing in changes:
         rows = sick(changes | {missing: None})
         assert name not in names(rows, config(*settings)) or len(changes) > 1
-    bare = [{"games": row["games"], "curves": {k: v for k, v in row["curves"].items() if k in kept}} for row in sick({})]
+    bare = [
+        {"games": row["games"], "curves": {k: v for k, v in row["curves"].items() if k in kept}} for row in sick({})
+    ]
     assert names(bare, config(*settings)) == []
 
 
@@ -181,7 +183,9 @@ def test_page_explains_every_warning_and_no_other() -> None:
 
 # ── when it is said ──
 
-ILL = Rule("ill", lambda run: f"{run.iterations} iterations" if run.iterations >= 2 else None, ("a cause",), ("a cure",))
+ILL = Rule(
+    "ill", lambda run: f"{run.iterations} iterations" if run.iterations >= 2 else None, ("a cause",), ("a cure",)
+)
 
 
 @pytest.fixture
