@@ -65,6 +65,8 @@ def train(
     loop.restore()
     loop.shelve()
     loop.measure()
+    if not loop.baseline.is_there:
+        log.say(f"{loop.game.name} has no features, so no EVAL is fitted")
     if loop.is_over():
         log.say(f"{run.folder}: complete, {loop.progress.games} games are played and learned from")
         loop.measure(is_last=True)
