@@ -8,7 +8,7 @@ from mate_solver import can_mate, keys
 
 from base.errors import UserError
 from base.files import read_json
-from benchmarks import effort, organs, positions
+from benchmarks import organs, positions
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.alphabeta.player import Search
 from classical.scores import WIN
@@ -102,13 +102,3 @@ def test_a_match_of_organs_is_the_same_twice_and_even_for_equals(monkeypatch: py
     for number in range(4):
         assert sum(organs.play(organs.Pair("connect_four", "nothing", number, 300))) == 1.0
     assert organs.concerns(GAME, "checks") and not organs.concerns(load("connect_four"), "null")
-
-
-def test_effort_is_measured_and_carried_on_by_two_plies() -> None:
-    assert effort.extrapolated([10.0, 30.0, 300.0], 3) == 300.0
-    assert effort.extrapolated([10.0, 30.0, 300.0], 5) == 300.0 * 30.0
-    assert effort.extrapolated([10.0, 30.0, 300.0], 6) == 30.0 * 30.0**2
-    name, state = effort.middlegames(GAME)[0]
-    bare = effort.bare_nodes(GAME, state, 4, 10_000)
-    assert name == "BK.02" and len(bare) == 3 and bare[0] < bare[1] < bare[2]
-    assert effort.nodes(GAME, state, AlphaBetaSettings(depth=3)) < bare[2]
