@@ -5,10 +5,11 @@
 
     overhead = (time of the games' loop - time inside the players) / moves that players chose
 
-The loop is that of a match in one process: both games of each opening, dice, clocks, records made, checked, written as bytes and read,
-results counted; openings are drawn before. The match is played once, then again by players who only repeat what they said: what that
-takes is the overhead, what it takes less is the players'. So no clock runs inside the loop but the arena's own. Processor time, one
-core, the best of --turns. `--profile` shows where the overhead goes, by cProfile, which makes small functions look dearer than they are.
+The loop is that of a match in one process: both games of each opening, dice, clocks, records made, checked, written as bytes and
+read, results counted; openings are drawn before. The match is played once, then again by players who only repeat what they said:
+what that takes is the overhead, what it takes less is the players'. So no clock runs inside the loop but the arena's own. Processor
+time, one core, the best of --turns. `--profile` shows where the overhead goes, by cProfile, which makes small functions look dearer
+than they are.
 
 | column   | what                                                                        |
 |----------|-----------------------------------------------------------------------------|
