@@ -34,7 +34,7 @@ from games.engine.kernels import sampler
 from games.record import GameRecord
 from mcts.learned import LearnedSearch, LearnedSettings
 from mcts.search import BatchEvaluator
-from mcts.tree import ROOT
+from mcts.tree import ROOT, bytes_per_node
 from selfplay.settings import SelfPlaySettings
 
 Array = np.ndarray[Any, Any]
@@ -70,16 +70,26 @@ class _Lane:
     """(actions, probabilities, visits) of each ply."""
 
 
+def nodes_of(settings: SelfPlaySettings) -> int:
+    """Of each tree: a part of the last moves' searches is kept."""
+    return 4 * max(settings.simulations, settings.fast_simulations) + 64
+
+
+def bytes_of_lanes(game: Game, settings: SelfPlaySettings) -> int:
+    """What the trees and the cache of a worker may grow to."""
+    tree = nodes_of(settings) * bytes_per_node(game, game.rules.max_legal)
+    return int(settings.slots * tree + settings.cache_mb * 2**20)
+
+
 class Lanes:
     """As many games at once as there are slots, from a queue of numbers."""
 
     def __init__(self, game: Game, settings: SelfPlaySettings, search: LearnedSettings, seed: int) -> None:
         settings.check(game)
         self.game, self.settings, self.seed = game, settings, seed
-        nodes = (
-            4 * max(settings.simulations, settings.fast_simulations) + 64
-        )  # of the last moves' searches a part is kept
-        self.search = LearnedSearch(game, search, slots=settings.slots, nodes=nodes, cache_mb=settings.cache_mb)
+        self.search = LearnedSearch(
+            game, search, slots=settings.slots, nodes=nodes_of(settings), cache_mb=settings.cache_mb
+        )
         self.simulations = self.evaluations = 0
         """Made so far, and how many of them the network was asked for."""
         self._lanes: list[_Lane | None] = [None] * settings.slots

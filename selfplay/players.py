@@ -46,7 +46,7 @@ def of_net(
     played_out: float = 0.1,
     slots: Slots = 32,
 ) -> dict[str, Any]:
-    """a network; `fast` simulations where the search is not a full one; `resign=0.9,played_out=1` tells how often that would be wrong"""
+    """a network; `fast` simulations where the search is not a full one; resign=0.9,played_out=1 tells how often that would be wrong"""
     how = {"simulations": sims, "fast_simulations": fast, "full": full, "openings": openings}
     return how | {"resign": resign, "played_out": played_out, "slots": slots}
 

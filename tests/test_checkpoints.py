@@ -494,7 +494,9 @@ def test_verify_of_a_game_of_ones_own(shelves, capsys):
 RELEASED = sorted(path.parent for path in shelf.RELEASED.glob("*/*/card.json"))
 
 
-@pytest.mark.parametrize("path", RELEASED or [None], ids=lambda path: f"{path.parent.name}/{path.name}" if path else "none")
+@pytest.mark.parametrize(
+    "path", RELEASED or [None], ids=lambda path: f"{path.parent.name}/{path.name}" if path else "none"
+)
 def test_every_released_net_is_whole_and_plays_legal_moves(path):
     assert path is not None, "expected nets in checkpoints/released, found none"
     card = read_card(path)

@@ -36,6 +36,7 @@ from train.evaluation import Evaluate, Evaluation
 from train.games import GameLog, games_of
 from train.learner import Learner, Losses
 from train.log import RunLog, compact
+from train.memory import forecast, resident
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
@@ -53,6 +54,7 @@ def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None)
         return loop.progress
     config = run.config
     setup = Setup(config.game, config.selfplay, config.search, config.seed, config.precision, config.device)
+    log.say(forecast(config, loop.game, loop.learner.net.parameter_count, workers))
     with Workers(setup, workers) as players:
         while not loop.is_over():
             games = loop.play(players)
@@ -206,6 +208,7 @@ class Loop:
         curves |= {"selfplay/length": told.length, "selfplay/duplicates": told.duplicates / max(told.games, 1)}
         curves |= {"selfplay/surprise": told.surprise, "selfplay/seconds": self._playing}
         curves |= {"window/positions": float(len(self.window)), "window/megabytes": self.window.bytes() / 1e6}
+        curves["memory/megabytes"] = resident()
         for seat in range(self.game.players):
             mean = sum(outcome[seat] * count for outcome, count in told.outcomes.items()) / max(told.games, 1)
             curves[f"selfplay/utility of player {seat}"] = mean
