@@ -65,5 +65,5 @@ def test_run_says_what_it_will_take_at_most_and_measures_what_it_takes(tmp_path:
     run(tmp_path / "run", 8, workers=0, said=said)
     assert sum("memory: at most about" in line for line in said) == 1
     alone, several = (forecast(tiny(), GAME, 1000, workers) for workers in (0, 3))
-    assert "1 process of" in alone and "4 processes of" in several and "3 workers of" in several
+    assert "×" not in alone and "trees and evaluations 3 × " in several and "the program 4 × " in several
     assert [(games, values["memory/megabytes"] > 100) for games, values in curves] == [(8, True)]

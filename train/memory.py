@@ -27,12 +27,12 @@ def forecast(config: Config, game: Game, parameters: int, workers: int) -> str:
     window = bytes_of_window(config, game) / mega
     lanes, net = bytes_of_lanes(game, config.selfplay) / mega, COPIES * 4 * parameters / mega
     program = resident([os.getpid()])
-    each = f"{workers} workers of {lanes:,.0f}" if workers else f"{lanes:,.0f}"
-    processes = f"{workers + 1} processes" if workers else "1 process"
+    each = f"{workers} × {lanes:,.0f}" if workers > 1 else f"{lanes:,.0f}"
+    programs = f"{workers + 1} × {program:,.0f}" if workers else f"{program:,.0f}"
     total = window + max(workers, 1) * lanes + net + (workers + 1) * program
     return (
         f"memory: at most about {total:,.0f} MB: the window {window:,.0f}, trees and evaluations {each}, the network {net:,.0f}, "
-        f"{processes} of {program:,.0f} for the program"
+        f"the program {programs}"
     )
 
 
