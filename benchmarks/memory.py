@@ -25,7 +25,15 @@ from train.log import RunLog
 from train.loop import train
 from train.run import opened
 
-TINY = ("net=mlp:1x32", "games=64", "keep=1000000", "window.constant=500", "window.most=2000", "evaluation.every=0")
+TINY = (
+    "net=mlp:1x32",
+    "games=64",
+    "learning.threads=1",
+    "keep=1000000",
+    "window.constant=500",
+    "window.most=2000",
+    "evaluation.every=0",
+)
 ROWS = 12
 
 
