@@ -9,16 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from arena.match import Match
 from base.errors import UserError
-from benchmarks import ablation, arena, depths, never_loses, rollouts, search, solver
+from benchmarks import ablation, arena, depths, mctx_peer, memory, never_loses, rollouts, search, selfplay, solver
 from benchmarks import games as benchmark
 from benchmarks.tables import Options, header, line, random_position
 from classical.alphabeta import AlphaBetaSettings
 from classical.solver import Solver
 from games import Game, builtin_games, load
+from selfplay.settings import SelfPlaySettings
 
 ROOT = Path(__file__).parents[1]
 
@@ -245,3 +247,39 @@ def test_the_loop_of_the_arena_is_timed_over_the_same_games() -> None:
     assert cost.moves == sum(len(player.said) for player in players) > 0 and cost.overhead > 0
     again = arena.play(match, openings, [arena.Repeating(each) for each in players])
     assert again.games == 6 and sum(again.moves) == cost.moves
+
+
+# ── self-play and memory ──
+
+
+def test_self_play_does_without_its_peer_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(mctx_peer, "missing", lambda: ["mctx", "pgx"])
+    selfplay.show_peer("resnet:5x64", SelfPlaySettings(), 1.0, 7000.0)
+    monkeypatch.setattr(mctx_peer, "missing", list)
+    selfplay.show_peer("mlp:3x128", SelfPlaySettings(), 1.0, 7000.0)
+    assert capsys.readouterr().out.splitlines() == [
+        "  mctx+pgx  not installed: mctx, pgx",
+        "  mctx+pgx  not of mlp:3x128, only of resnet:BLOCKSxCHANNELS",
+    ]
+
+
+@pytest.mark.skipif(bool(mctx_peer.missing()), reason="mctx and pgx are not installed")
+def test_self_play_is_measured_beside_its_peer(capsys: Any) -> None:
+    selfplay.show_peer("resnet:1x8", SelfPlaySettings(slots=2, simulations=4), 0.2, 1e6)
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[3] for row in rows] == ["2", "8"] and all(row.endswith("×") for row in rows)
+
+
+def test_memory_that_grows_with_a_full_window_is_noticed(capsys: Any) -> None:
+    games = np.arange(1.0, 41.0) * 64
+    window = np.minimum(games, 640.0)
+    for climb, code in ((0.0, 0), (0.5, 1)):  # megabytes an iteration, once it is full
+        resident = 300 + window / 64 + climb * np.maximum(0, np.arange(40) - 9)
+        assert memory.report(np.stack([games, resident, window, window / 100], 1), most=5.0) == code
+        said = capsys.readouterr().out
+        assert "640 310.0 640 6.40 full" in " ".join(said.split())
+        assert f"over 31 iterations: {climb * 30:+.1f} MB" in said
+    with pytest.raises(UserError, match="expected 12 iterations with a full window, got 10"):
+        memory.report(np.stack([games, games, games, games], 1)[:10] * [1, 1, 0, 1] + [0, 0, 5, 0], 5.0)
+    with pytest.raises(UserError, match="on a system that tells how much memory"):
+        memory.report(np.full((20, 4), np.nan), 5.0)
