@@ -45,6 +45,7 @@ from train.games import GameLog, games_of
 from train.health import health, knowledge
 from train.learner import Learner, Losses
 from train.log import Exhibits, RunLog, compact
+from train.memory import forecast, resident
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
@@ -65,12 +66,15 @@ def train(
     loop.restore()
     loop.shelve()
     loop.measure()
+    if not loop.baseline.is_there:
+        log.say(f"{loop.game.name} has no features, so no EVAL is fitted")
     if loop.is_over():
         log.say(f"{run.folder}: complete, {loop.progress.games} games are played and learned from")
         loop.measure(is_last=True)
         return loop.progress
     config = run.config
     setup = Setup(config.game, config.selfplay, config.search, config.seed, config.precision, config.device)
+    log.say(forecast(config, loop.game, loop.learner.net.parameter_count, workers))
     with Workers(setup, workers) as players:
         while not loop.is_over():
             games = loop.play(players)
@@ -280,7 +284,7 @@ class Loop:
         if self.measured is not None:
             line.append(self.measured.line)
         self.log.say(", ".join(line))
-        self.log.curves(self.progress.games, self.curves | found)
+        self.log.curves(self.progress.games, self.curves | found | {"memory/megabytes": resident()})
         self.curves = {}
         self._told, self._measuring = time.monotonic(), 0.0
 

@@ -362,6 +362,7 @@ RULES: tuple[Rule, ...] = (
             "the laws of the game: `python -m games doctor GAME`",
             "a game of your own: utility(state, player) is that player's, whoever is to move",
         ),
+        ("games all alike",),
     ),
     Rule(
         "value collapse",
