@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from miniature import GAME, moments, tiny
+from miniature import GAME, Told, moments, tiny
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 
@@ -20,7 +20,7 @@ from train.boards import Board, places, samples
 from train.budget import Budget
 from train.dashboard import layout
 from train.evaluation import Arena
-from train.gallery import Gallery
+from train.gallery import Gallery, View
 from train.journal import History
 from train.log import Exhibits, RunLog, take_back
 from train.loop import train
@@ -230,6 +230,23 @@ def test_numbers_that_are_none_stay_out_of_histograms(tmp_path: Path) -> None:
     found = events(tmp_path)
     assert found.Tags()["histograms"] == ["a"]
     assert found.Histograms("a")[0].histogram_value.num == 2
+
+
+class Clumsy(Gallery):
+    def exhibits(self, view: View) -> Exhibits:
+        raise ValueError("no pencil")
+
+
+def test_what_cannot_be_drawn_is_said_and_the_run_goes_on(tmp_path: Path) -> None:
+    said: list[str] = []
+    with (
+        opened(str(tmp_path / "run"), tiny("evaluation.every=1"), Budget(games=16), str) as begun,
+        Told(begun, said) as log,
+    ):
+        assert train(begun, log, 0, None, Clumsy(begun, GAME)).games == 16
+    assert [line for line in said if line.startswith("no pictures")] == [
+        f"no pictures after {games} games: ValueError: no pencil" for games in (8, 16)
+    ]
 
 
 # ── positions as pictures ──
