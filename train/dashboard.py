@@ -36,21 +36,25 @@ def layout(names: Iterable[str]) -> Layout:
 def stronger(known: set[str]) -> Iterator[Chart]:
     yield _band("Elo of the search, 95 %", "elo/search")
     yield _band("Elo of the policy alone, 95 %", "elo/policy")
-    yield _lines("solver: moves that keep the value", "accuracy/search", "accuracy/policy")
-    for three in _threes(_like(known, r"accuracy/search stage \d+")):
-        stages = ", ".join(tag.rpartition(" ")[2] for tag in three)
-        yield _lines(f"the same of the search, by fifth of the game: {stages}", *three)
-    yield _lines("solver: Brier score of the value", "brier/search", "brier/policy")
-    for tag in _like(known, r"against/.* wins"):
-        rung = tag.removesuffix(" wins")
-        yield _lines(rung.replace("/", " ", 1), tag, f"{rung} draws", f"{rung} losses")
     for tag in _like(known, r"against/.* utility"):
         yield _band(f"{tag.replace('/', ' ', 1)}, 95 %", tag)
 
 
+def weighed(known: set[str]) -> Iterator[Chart]:
+    """Apart, since within a category TensorBoard draws bands last."""
+    yield _lines("solver: moves that keep the value: search, policy", "accuracy/search", "accuracy/policy")
+    for three in _threes(_like(known, r"accuracy/search stage \d+")):
+        stages = ", ".join(tag.rpartition(" ")[2] for tag in three)
+        yield _lines(f"the same of the search, by fifth of the game: {stages}", *three)
+    yield _lines("solver: Brier score of the value: search, policy", "brier/search", "brier/policy")
+    for tag in _like(known, r"against/.* wins"):
+        rung = tag.removesuffix(" wins")
+        yield _lines(f"{rung.replace('/', ' ', 1)}: wins, draws, losses", tag, f"{rung} draws", f"{rung} losses")
+
+
 def learning(known: set[str]) -> Iterator[Chart]:
-    yield _lines("policy's loss over its targets' entropy", "loss/policy", "loss/entropy", "loss/divergence")
-    yield _lines("value's loss, all together", "loss/value", "loss/total")
+    yield _lines("policy: loss, entropy of its targets, difference", "loss/policy", "loss/entropy", "loss/divergence")
+    yield _lines("loss: value's, and all together", "loss/value", "loss/total")
     yield _lines(
         "new games: the search's choice is the policy's first; share of it explained", "fresh/top-1", EXPLAINED
     )
@@ -101,7 +105,9 @@ def healthy(known: set[str]) -> Iterator[Chart]:
 
 
 def spent(known: set[str]) -> Iterator[Chart]:
-    yield _lines("shares of the time", "time/self-play", "time/learning", "time/evaluation")
+    yield _lines(
+        "shares of the time: self-play, learning, evaluation", "time/self-play", "time/learning", "time/evaluation"
+    )
     yield _lines("games per second", "speed/games per second")
     yield _lines("positions and evaluations per second", "speed/positions per second", "speed/evaluations per second")
     yield _lines("batches filled, evaluations found in the cache", "speed/batch fill", "speed/cache hits")
@@ -112,6 +118,7 @@ def spent(known: set[str]) -> Iterator[Chart]:
 
 QUESTIONS: dict[str, Callable[[set[str]], Iterator[Chart]]] = {
     "1. Is it getting stronger?": stronger,
+    "1. … against whom, and how accurate is it?": weighed,
     "2. Is it learning?": learning,
     "3. Is self-play healthy?": healthy,
     "4. Where does the time go?": spent,
