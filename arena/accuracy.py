@@ -112,6 +112,11 @@ class Accuracy:
     seconds: float
     """In the mean, a move."""
 
+    @property
+    def stages(self) -> dict[int, Share]:
+        """`by_stage`, the fifths counted from 1; without what has no known stage."""
+        return {stage + 1: self.by_stage[name] for stage in range(STAGES) if (name := _stage(stage)) in self.by_stage}
+
     def as_json(self) -> dict[str, Any]:
         """Shares and means with their intervals; null where there is nothing to count."""
         return {

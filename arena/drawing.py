@@ -1,7 +1,7 @@
 """The searched tree of a small search as an SVG, the way textbooks draw it: triangles up for player 0 (MAX), down for player 1 (MIN),
 squares at the leaves, values inside in the eyes of player 0, branches that were cut off dashed with a bar across.
 
-Under a triangle stands its window when the search came there, [α, β] in the eyes of player 0 too.
+Under a triangle, over its branches, stands its window when the search came there, [α, β] in the eyes of player 0 too.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from games.choice import Choice
 MOST = 400  # edges that can still be looked at
 STEP, LEVEL, MARGIN, SIZE = 46, 92, 40, 15
 INK, CUT, BEST = "#222", "#b33", "#186"
+HALO = 'stroke="white" stroke-width="3" paint-order="stroke"'  # no line runs through what is written
 
 
 @dataclass
@@ -143,12 +144,9 @@ def _draw(node: Node, level: int, parts: list[str]) -> None:
         )
         share = 0.55 + 0.12 * (i % 2)  # neighbours' names at different heights
         x, at = node.x + (child.x - node.x) * share, top + (bottom - top) * share
-        parts.append(
-            f'<text x="{x:.1f}" y="{at:.1f}" fill="{colour}" stroke="white" stroke-width="3" paint-order="stroke">'
-            f"{escape(child.action)}</text>"
-        )
+        parts.append(f'<text x="{x:.1f}" y="{at:.1f}" fill="{colour}" {HALO}>{escape(child.action)}</text>')
         if is_cut:
-            x, at = node.x + (child.x - node.x) * 0.3, top + (bottom - top) * 0.3
+            x, at = node.x + (child.x - node.x) * 0.88, top + (bottom - top) * 0.88  # clear of names and windows
             parts.append(
                 f'<line x1="{x - 6:.1f}" y1="{at:.1f}" x2="{x + 6:.1f}" y2="{at:.1f}" stroke="{CUT}" stroke-width="2"/>'
             )
@@ -157,8 +155,12 @@ def _draw(node: Node, level: int, parts: list[str]) -> None:
     if node.value:
         parts.append(f'<text x="{node.x:.1f}" y="{y + 4}">{escape(node.value)}</text>')
     if node.window and node.kind == "inner":
+        room = 4.6 * len(node.window)
         parts.append(
-            f'<text x="{node.x:.1f}" y="{y + SIZE + 12}" font-size="9" fill="#777">{escape(node.window)}</text>'
+            f'<rect x="{node.x - room / 2:.1f}" y="{y + SIZE + 11}" width="{room:.1f}" height="10" fill="white"/>'
+        )
+        parts.append(
+            f'<text x="{node.x:.1f}" y="{y + SIZE + 19}" font-size="9" fill="#555">{escape(node.window)}</text>'
         )
 
 

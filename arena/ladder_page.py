@@ -6,24 +6,14 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
+from arena.page import document
+
 if TYPE_CHECKING:
     from arena.standings import Row, Standings
 
 WIDTH = 320  # of the drawn intervals
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #22272e; --soft: #667; --line: #d8dee4; --paper: #fff; --point: #1f5fa8; --tint: 38% }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e3e7ec; --soft: #99a3ae; --line: #3a424c; --paper: #16191d; --point: #6db0f5; --tint: 55% }
-}
-body { margin: 2rem auto; padding: 0 1.5rem; max-width: max-content; color: var(--ink); background: var(--paper);
-       font: 15px/1.45 system-ui, sans-serif }
-h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2.2rem }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-th, td { padding: .22rem .6rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap }
-th { font-weight: 600 } thead th { color: var(--soft); vertical-align: bottom }
-th.name, td.name { text-align: left; font-family: ui-monospace, monospace; font-size: .87em; font-weight: 400 }
-.scroll { overflow-x: auto }
 .cross td { min-width: 3.2em; text-align: center; padding: .22rem .35rem; border: 1px solid var(--paper) }
 .cross td.self { background: var(--line) } .cross td.none { color: var(--soft) }
 .cross thead th { text-align: center; font-weight: 600 }
@@ -38,10 +28,6 @@ def page(standings: Standings) -> str:
     """The whole file."""
     name = escape(standings.game.name)
     parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Ladder: {name}</title><style>{STYLE}</style></head><body>",
         f"<h1>Ladder: {name}</h1>",
         '<div class="scroll">',
         *_ratings(standings),
@@ -54,9 +40,8 @@ def page(standings: Standings) -> str:
         '<div class="scroll">',
         *_cross(standings),
         "</div>",
-        "</body></html>",
     ]
-    return "\n".join(parts) + "\n"
+    return document(f"Ladder: {standings.game.name}", parts, STYLE)
 
 
 def _ratings(standings: Standings) -> Iterator[str]:

@@ -28,7 +28,7 @@ from base.errors import UserError
 from base.pool import run_jobs
 from base.seeds import derive
 from games import Game, load
-from games.record import GameRecord
+from games.record import GameRecord, prepare_records
 
 KEPT = 8  # players of a worker: their tables take memory
 
@@ -50,6 +50,7 @@ class Match:
         if game.players < 2:
             raise UserError(f"match: expected a game of two players or more, got {game.name}")
         self.game, self.seed = game, seed
+        prepare_records(game)
         made = make_player(a, game), make_player(b, game)  # compiles, before workers start
         self.players = (made[0].text, made[1].text)
         self.names = (made[0].name, made[1].name)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 from arena.engines import GRACE, Grace
+from arena.forfeit import Forfeit
 from arena.gtp import Gtp
 from arena.uci import Uci
 from base.errors import UserError, nearest
@@ -29,7 +30,8 @@ from classical.evaluation import Eval, default_eval, evaluator
 from classical.expectiminimax import Expectiminimax
 from classical.maxn import MaxN
 from classical.minimax import Minimax
-from classical.solver import Solver
+from classical.solvable import LATE, MIDDLE, require
+from classical.solver import Solver, Unsolved
 from games import CHANCE, Game
 from games.choice import Candidate, Choice
 from mcts.learned import LearnedSettings
@@ -39,6 +41,7 @@ from mcts.uct import UCT
 
 Depth = Annotated[int, range(1, 101)]
 Count = Annotated[int, range(1, 2**31 - 1)]
+SOLVER_NODES = 1_000_000_000  # for a move, where nothing else is said: the empty board of connect four takes fewer
 
 
 class Thinker(Protocol):
@@ -63,6 +66,16 @@ class RandomMover:
         action = legal[below(self.rng, len(legal))]
         even = tuple(Candidate(each, prior=1 / len(legal)) for each in legal)
         return Choice(action, 0.0, pv=(action,), nodes=1, actions=even)
+
+
+class ExactMover(Solver):
+    """Who does not know plays nothing: a position that the limit does not do loses the game."""
+
+    def choose(self, state: Any) -> Choice:
+        try:
+            return super().choose(state)
+        except Unsolved as limit:
+            raise Forfeit(f"solver: {limit}; nodes=N says how many it may take") from None
 
 
 class Player:
@@ -173,9 +186,15 @@ def make_uct(
     )
 
 
-def make_solver(game: Game, /, mb: Annotated[int, range(1, 2**20)] = 256, distance: bool = False) -> Thinker:
-    """exact play, where the game is small enough"""
-    return Solver(game, megabytes=mb, distance=distance)
+def make_solver(
+    game: Game, /, mb: Annotated[int, range(1, 2**20)] = 256, distance: bool = False, nodes: Count | None = None
+) -> Thinker:
+    """exact play, where the game is small enough; with nodes=N in any game, for positions that N nodes solve"""
+    mover = ExactMover(game, megabytes=mb, distance=distance, nodes=nodes or SOLVER_NODES)
+    if nodes is None:
+        require(game, LATE)
+        require(game, MIDDLE)
+    return mover
 
 
 def make_uci(

@@ -34,6 +34,7 @@ from arena.players import Player, make_player
 from base.errors import UserError
 from base.pool import run_jobs
 from base.seeds import generator, uniform
+from classical.solvable import LATE, require
 from games import CHANCE, Game
 
 SOURCES = ("random", "shallow search")
@@ -64,6 +65,7 @@ def make_sample(
         raise UserError(f"sample: expected at least 1 position, got {count}")
 
     def make(known: dict[str, Answer], keep: Keep) -> Sample:
+        require(game, LATE)
         return _Making(game, count, seed, first_stage).run(workers, known, keep, progress)
 
     return cached(game, ["sample", count, seed, *([first_stage] if first_stage else [])], make)

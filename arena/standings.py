@@ -86,6 +86,17 @@ class Standings:
         games, points = 2 * counts.results.sum(), counts.results @ (FIRST + SECOND)
         return float(points if player == a else games - points), int(games)
 
+    def outcomes(self, player: str, other: str) -> tuple[int, int, int]:
+        """A player's wins, draws and losses against another one; repeated games count once."""
+        a, b = sorted((player, other))
+        counts = self._counts.get((a, b))
+        if counts is None or player == other:
+            return 0, 0, 0
+        wins, draws, losses = (
+            int(counts.results @ (1 * (worth == FIRST) + (worth == SECOND))) for worth in (1, 0.5, 0)
+        )
+        return (wins, draws, losses) if player == a else (losses, draws, wins)
+
     @cached_property
     def notes(self) -> list[str]:
         """What the table does not say."""

@@ -188,7 +188,10 @@ class Tally:
         lengths = np.array(self.plies)
         lines.append(f"length     {lengths.mean():.1f} plies ({lengths.min()} to {lengths.max()})")
         for side, name in enumerate(NAMES):
-            each = 1000 * self.seconds[side] / max(1, self.moves[side])
+            if not self.moves[side]:
+                lines.append(f"time {name}     chose no move")
+                continue
+            each = 1000 * self.seconds[side] / self.moves[side]
             over = f", {self.late[side]} of {self.timed[side]} over the limit" if self.timed[side] else ""
             lines.append(f"time {name}     {each:.3g} ms a move{over}")
         lines += [f"forfeits   {times} × {reason}" for reason, times in self.forfeits.most_common()]

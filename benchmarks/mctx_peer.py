@@ -74,7 +74,7 @@ def _mover(blocks: int, channels: int, games: int, simulations: int) -> tuple[An
         discount = jnp.where(state.terminated, 0.0, -1.0)
         return mctx.RecurrentFnOutput(reward=reward, discount=discount, prior_logits=logits, value=value), state
 
-    @jax.jit
+    @jax.jit  # type: ignore[untyped-decorator]
     def move(state: Any, key: Any) -> tuple[Any, Any]:
         key, searching, resetting = jax.random.split(key, 3)
         logits, value = judged(weights, state)

@@ -1,56 +1,50 @@
-"""What each selective organ of alpha-beta, and sorting by EVAL, is worth: matches of the search with it against itself without.
+"""What each organ of alpha-beta is worth: matches of the default player with it against the same without it.
 
-    python -m benchmarks.organs                                  # every organ, chess, othello, checkers and connect four
-    python -m benchmarks.organs chess --organs null lmr --games 400 --nodes 20000
+    python -m benchmarks.organs                                  # every organ, chess, othello, checkers and connect four, 10 ms a move
+    python -m benchmarks.organs chess --organs null lmr --games 400 --ms 50
+    python -m benchmarks.organs othello --nodes 10000            # no clock: the result depends on nothing but the program
 
-Both sides visit the same number of positions per move and differ in one switch; every opening, so many random actions, is played twice,
-with colours changed. So the result depends on nothing but the program: no clock is involved, and a busy machine only takes longer.
-What a search has proven ends a game; at a length of 300 it counts as drawn. Score and Elo are those of the side with the organ, ± is
-twice the standard error of the score over pairs of games.
+Both sides have the same time, or the same positions, per move and differ in one switch; every opening, of random plies, is played from
+both sides. Score, Elo and their intervals are those of the side with the organ, as `python -m arena match` gives them: what takes more
+time than it is worth loses. An organ that is worth nothing by this stays below the noise.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from arena.match import Match
+from arena.standings import signed
+from arena.tally import Tally
 from base.errors import Arguments, UserError, run_command
-from base.pool import cores, run_jobs
-from base.seeds import below, generator
-from classical.alphabeta import AlphaBeta, AlphaBetaSettings
+from base.pool import cores
+from classical.alphabeta import AlphaBetaSettings
 from classical.alphabeta.probcut import file_of
 from games import Game, load
 
-GAMES = {"chess": 8, "othello": 10, "checkers": 8, "connect_four": 5}  # random actions before the match
-ORGANS: dict[str, dict[str, Any]] = {
-    "quiescence": {"quiescence": True},
-    "checks": {"checks": True},
-    "null": {"null": True},
-    "lmr": {"lmr": True},
-    "futility": {"futility": True},
-    "singular": {"singular": True},
-    "probcut": {"probcut": True},
-    "presort=3": {"presort": 3},
-    "beam=4": {"beam": 4},
-    "beam=8": {"beam": 8},
+GAMES = {"chess": 8, "othello": 10, "checkers": 8, "connect_four": 5}  # random plies of an opening
+ORGANS = {  # what the player with the organ says, and what the one without
+    **{name: (f"{name}=on", f"{name}=off") for name in ("tt", "pvs", "aspiration", "ordering", "killers", "history")},
+    **{name: (f"{name}=on", f"{name}=off") for name in ("quiescence", "checks", "lmr", "futility")},
+    **{name: (f"{name}=on", f"{name}=off") for name in ("null", "singular", "probcut", "tables")},
+    "presort": ("presort=3", "presort=0"),
+    "beam=4": ("beam=4", "beam=0"),
+    "beam=8": ("beam=8", "beam=0"),
 }
-LONGEST = 300  # actions, then drawn
-COLUMNS = {"game": 16, "organ": 12, "games": 7, "won": 6, "drawn": 7, "lost": 6, "score": 8, "±": 7, "Elo": 7}
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two games from one opening, colours changed."""
-
-    game: str
-    organ: str
-    number: int
-    nodes: int
+COLUMNS = {
+    "game": 14,
+    "organ": 12,
+    "games": 7,
+    "won": 6,
+    "drawn": 7,
+    "lost": 6,
+    "score": 8,
+    "95 %": 16,
+    "Elo": 7,
+    " ": 16,
+}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -60,7 +54,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--games", type=count, default=200, metavar="N", dest="number", help="per organ; an even number"
     )
-    parser.add_argument("--nodes", type=count, default=20_000, metavar="N", help="per move")
+    limit = parser.add_mutually_exclusive_group()
+    limit.add_argument("--ms", type=count, default=10, metavar="N", help="a move, each side (default: 10)")
+    limit.add_argument("--nodes", type=count, metavar="N", help="a move, each side, instead of time")
     parser.add_argument("--workers", type=count, default=cores(), metavar="N", help="processes")
     options = parser.parse_args(argv)
     for name in options.games:
@@ -69,15 +65,13 @@ def main(argv: Sequence[str]) -> int:
     for organ in options.organs or ():
         if organ not in ORGANS:
             raise UserError(f"unknown organ '{organ}': expected some of {', '.join(ORGANS)}")
-    print(f"{options.nodes} nodes per move, {options.number} games per line\n\n{line(COLUMNS)}", flush=True)
+    limited = f"nodes={options.nodes}" if options.nodes else f"ms={options.ms}"
+    print(f"{limited} a move, {options.number} games per line\n\n{line(COLUMNS)}", flush=True)
     for name in options.games or GAMES:
         game = load(name)
-        organs = [organ for organ in options.organs or ORGANS if concerns(game, organ)]
-        AlphaBeta(game, AlphaBetaSettings(depth=1)).prepare()  # compiled before the workers start
-        for organ in organs:
-            pairs = [Pair(name, organ, number, options.nodes) for number in range(options.number // 2)]
-            found = dict(run_jobs(play, pairs, options.workers))
-            print(shown(name, organ, np.array([found[number] for number in range(len(pairs))])), flush=True)
+        for organ in options.organs or ORGANS:
+            if concerns(game, organ):
+                print(shown(name, organ, play(game, organ, limited, options.number, options.workers)), flush=True)
     return 0
 
 
@@ -95,59 +89,33 @@ def concerns(game: Game, organ: str) -> bool:
         "checks": game.rules.in_check is not None,
         "null": game.rules.null_result is not None,
         "probcut": file_of(game).exists(),
+        "tables": game.rules.endgame_index is not None,
     }
     return needs.get(organ, True)
 
 
-def play(pair: Pair) -> tuple[float, float]:
-    """Points of the side with the organ: it begins the first game, and not the second."""
-    game = load(pair.game)
-    switches = ORGANS[pair.organ]
-    without: dict[str, Any] = {name: type(value)(0) for name, value in switches.items()}
-    sides = [
-        AlphaBeta(game, AlphaBetaSettings(nodes=pair.nodes, tt_mb=2, **settings)) for settings in (switches, without)
+def play(game: Game, organ: str, limit: str, games: int, workers: int) -> Tally:
+    """The side with the organ against the one without."""
+    plies = next(plies for name, plies in GAMES.items() if game.name.startswith(name))
+    a, b = (f"alphabeta:{limit},tt_mb=4,{switch}" for switch in ORGANS[organ])
+    return Match(game, a, b, openings=f"plies={plies}").play((games + 1) // 2, workers)
+
+
+def is_default(organ: str) -> bool:
+    """Does the default player have it?"""
+    return bool(getattr(AlphaBetaSettings(depth=1), organ.partition("=")[0]))
+
+
+def shown(name: str, organ: str, tally: Tally) -> str:
+    score, elo = tally.score(), tally.elo()
+    interval = "[-, -]" if elo.low is None or elo.high is None else f"[{elo.low:+.0f}, {elo.high:+.0f}]"
+    cells = [name, organ + (" *" if is_default(organ) else ""), tally.games, *tally.results.sum(axis=0).tolist()]
+    cells += [
+        f"{score.value:.1%}",
+        f"[{score.low:.1%}, {score.high:.1%}]",
+        "-" if elo.value is None else signed(elo.value),
+        interval,
     ]
-    start = opening(game, GAMES[pair.game], pair.number)
-    return points(game, start, sides), 1 - points(game, start, sides[::-1])
-
-
-def opening(game: Game, plies: int, number: int) -> Any:
-    """The same for every organ; never finished."""
-    rng = generator(number, "organs", game.name)
-    while True:
-        state = game.initial()
-        for _ in range(plies):
-            legal = game.legal_actions(state)
-            if not legal:
-                break
-            state = game.result(state, legal[int(below(rng, len(legal)))])
-        if not game.is_terminal(state):
-            return state
-
-
-def points(game: Game, state: Any, sides: Sequence[AlphaBeta]) -> float:
-    """One game, won (1), drawn or lost for the side that moves first."""
-    first = game.to_move(state)
-    assert first is not None
-    for side in sides:
-        side.new_game()
-    for _ in range(LONGEST):
-        mover = game.to_move(state)
-        if mover is None:
-            return (game.utility(state)[first] + 1) / 2
-        choice = sides[mover != first].choose(state)
-        if choice.proven:
-            value = choice.value if mover == first else -choice.value
-            return (value + 1) / 2
-        state = game.result(state, choice.action)
-    return 0.5
-
-
-def shown(name: str, organ: str, pairs: np.ndarray[Any, Any]) -> str:
-    score, spread = float(pairs.mean()), 2 * float(pairs.mean(axis=1).std()) / math.sqrt(max(1, len(pairs)))
-    elo = -400 * math.log10(1 / score - 1) if 0 < score < 1 else math.copysign(math.inf, score - 0.5)
-    counts = [int((pairs > 0.5).sum()), int((pairs == 0.5).sum()), int((pairs < 0.5).sum())]
-    cells = [name, organ, pairs.size, *counts, f"{100 * score:.1f} %", f"{100 * spread:.1f} %", f"{elo:+.0f}"]
     return line(cells)
 
 

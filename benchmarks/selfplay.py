@@ -121,13 +121,14 @@ def play(work: Work, barrier: Barrier, results: Any) -> None:
     for _ in range(100):
         lanes.step()
     barrier.wait()
-    before, games, number = (lanes.simulations, lanes.evaluations), 0, slots * 2
+    before, games, number = lanes.work, 0, slots * 2
     began = time.perf_counter()
     while (seconds := time.perf_counter() - began) < work.seconds:
         for _ in lanes.step():
             lanes.add(number)
             games, number = games + 1, number + 1
-    results.put(Done(lanes.simulations - before[0], lanes.evaluations - before[1], games, seconds))
+    done = lanes.work.minus(before)
+    results.put(Done(done.simulations, done.evaluations, games, seconds))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -146,7 +147,8 @@ class Solver:
         before = state
         while legal := self.game.legal_actions(state):
             before, state = state, self.game.result(state, legal[below(rng, len(legal))])
-        self.value(before)
+        with suppress(Unsolved):
+            self.value(before)
         self.forget()
         if self._prover is not None:
             self._prover.table.view(np.uint8).fill(0)

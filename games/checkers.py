@@ -564,6 +564,7 @@ def game() -> Rules:
         ],
         feature_weights=[1.0, 1.7, 0.2, 0.3, -0.4, 0.0, 0.3, -0.1, 0.2, 0.06, 0.01, 0.0, -0.5, 0.0, 0.3, 0.0, 0.15],
         weight_unit=0.35,
+        material=["men", "kings"],
         endgames=list(zip(CLASS_NAMES, SIZES, strict=True)),
         endgame_index=endgame_index,
         endgame_position=endgame_position,

@@ -250,6 +250,7 @@ def game() -> Rules:
         feature_names=FEATURES,
         feature_weights=WEIGHTS,
         weight_unit=0.25,
+        material=FEATURES[:5],
         endgames=[(name, CLASS_SIZE) for name in ("KNK", "KBK", "KRK", "KQK", "KPK")],
         endgame_index=endgame_index,
         endgame_position=endgame_position,

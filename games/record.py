@@ -294,6 +294,11 @@ def make_record(
     return record
 
 
+def prepare_records(game: Game) -> None:
+    """Compile what makes and checks records, before workers start."""
+    make_record(game, [], ending="broken off")
+
+
 def _bytes_of(game: Game, state: Any) -> bytes:
     """Equal positions give equal bytes: what lies between the fields of an aligned dtype is nobody's, and zero here."""
     position = game.blank()
@@ -307,13 +312,12 @@ def _bytes_of(game: Game, state: Any) -> bytes:
 
 def read_records(path: StrPath, game: Game) -> Iterator[GameRecord]:
     """The records of a log, of a text file of move lists, of a `.pgn` or `.sgf`; of all these in a folder and below, by name."""
-    from games.formats.pgn import CHESS, read_pgn  # which read into records themselves
-    from games.formats.sgf import is_go, read_sgf
+    from games.formats.pgn import read_pgn  # which read into records themselves
+    from games.formats.sgf import read_sgf
 
     path = Path(path)
     if path.is_dir():
-        wanted = {".log", ".txt"} | ({".pgn"} if game.name == CHESS else {".sgf"} if is_go(game) else set())
-        for file in sorted(file for file in path.rglob("*") if file.suffix.lower() in wanted and file.is_file()):
+        for file in files_of(path, game):
             yield from read_records(file, game)
         return
     if path.suffix.lower() in (".pgn", ".sgf"):
@@ -330,6 +334,18 @@ def read_records(path: StrPath, game: Game) -> Iterator[GameRecord]:
         except UserError as error:
             raise UserError(f"{path}: frame at {offset}: {error}") from None
         yield record
+
+
+def files_of(path: StrPath, game: Game) -> list[Path]:
+    """The files that `read_records` reads: those of a folder and below, by name, or the one itself."""
+    from games.formats.pgn import CHESS
+    from games.formats.sgf import is_go
+
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    wanted = {".log", ".txt"} | ({".pgn"} if game.name == CHESS else {".sgf"} if is_go(game) else set())
+    return sorted(file for file in path.rglob("*") if file.suffix.lower() in wanted and file.is_file())
 
 
 def _read_text(path: Path, game: Game) -> Iterator[GameRecord]:

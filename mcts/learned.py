@@ -186,7 +186,8 @@ class LearnedSearch(Search):
         for name in ("c_visit", "c_scale", "considered"):
             record[name] = getattr(self.how, name)
         self.worst = min(game.rules.values, default=-1.0)
-        self._improved_policy, self._leader = compiled(improved_policy), compiled(leader)
+        self._improved_policy = compiled(improved_policy, label="the search tree")
+        self._leader = compiled(leader, label="the search tree")
 
     def begin(self, slot: int, state: Any, rng: Rng) -> None:
         """Forget a tree and start one at `state`, drawing from `rng` (copied). Then `start`."""

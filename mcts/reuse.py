@@ -32,6 +32,7 @@ class TreePlayer:
 
     def __init__(self, game: Game, search: Search, reuse: bool) -> None:
         self.game, self.search, self.reuse = game, search, reuse
+        search.tree.prepare()
         self._follows = False  # the tree's root is the position of the game, and may be searched on
         self._has_root = False
 

@@ -141,7 +141,13 @@ class Tree:
         self.slots = np.zeros(slots, slot_dtype(game.rules.max_legal))
         self.nodes = np.zeros((slots, nodes), node_dtype(game.players))
         self.edges = np.zeros((slots, edges), EDGE)
-        self._keep = compiled(keep)
+        self._keep = compiled(keep, label="the search tree")
+
+    def prepare(self) -> None:
+        """Compile what `advance` needs, on a tree of one node."""
+        slots: Any = np.zeros(1, self.slots.dtype)
+        slots["nodes"] = 1
+        self._keep(slots[0], np.zeros(1, self.nodes.dtype), np.zeros(1, EDGE), 0)
 
     def clear(self, slot: int, rng: Rng) -> None:
         """An empty tree with a random stream."""

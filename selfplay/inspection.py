@@ -20,10 +20,14 @@ def records_of(path: Path, game: Game) -> list[GameRecord]:
 
 def shown(game: Game, record: GameRecord) -> str:
     """The whole game, drawn."""
+    return "\n\n".join(blocks(game, record))
+
+
+def blocks(game: Game, record: GameRecord) -> list[str]:
+    """Who played, and then each position."""
     seed = "" if record.seed is None else f", seed {record.seed}"
-    blocks = [f"{game.name}, {' · '.join(dict.fromkeys(record.players))}{seed}"]
-    blocks += [_ply(game, record, state, ply) for state, ply in record.replay(game)]
-    return "\n\n".join(blocks)
+    about = f"{game.name}, {' · '.join(dict.fromkeys(record.players))}{seed}"
+    return [about, *(_ply(game, record, state, ply) for state, ply in record.replay(game))]
 
 
 def _ply(game: Game, record: GameRecord, state: object, ply: int) -> str:

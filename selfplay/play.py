@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,29 @@ OPENING, FAST, FULL = 0, 1, 2
 
 PATIENCE = 2
 """A player without hope resigns after so many searches in a row."""
+
+
+class Work(NamedTuple):
+    """What a worker did, counted."""
+
+    simulations: int = 0
+    """Of the searches that have ended, as made: what a proof made needless is not there."""
+    batches: int = 0
+    """Sent to the network."""
+    rows: int = 0
+    """Positions that these had room for."""
+    evaluations: int = 0
+    """Positions that were in them."""
+    lookups: int = 0
+    """Positions looked for among the evaluations already made."""
+    hits: int = 0
+    """Of these, found."""
+
+    def plus(self, other: Work) -> Work:
+        return Work(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def minus(self, other: Work) -> Work:
+        return Work(*(a - b for a, b in zip(self, other, strict=True)))
 
 
 @dataclass
@@ -90,8 +113,7 @@ class Lanes:
         self.search = LearnedSearch(
             game, search, slots=settings.slots, nodes=nodes_of(settings), cache_mb=settings.cache_mb
         )
-        self.simulations = self.evaluations = 0
-        """Made so far, and how many of them the network was asked for."""
+        self._simulations = self._batches = self._evaluations = 0
         self._lanes: list[_Lane | None] = [None] * settings.slots
         self._queue: deque[int] = deque()
         self._evaluator: BatchEvaluator | None = None
@@ -112,6 +134,13 @@ class Lanes:
         self._queue.append(number)
 
     @property
+    def work(self) -> Work:
+        """All so far."""
+        lookups, hits = self.search.cache.counts.tolist()
+        rows = self._batches * self.settings.slots
+        return Work(self._simulations, self._batches, rows, self._evaluations, lookups, hits)
+
+    @property
     def is_busy(self) -> bool:
         return bool(self._queue) or any(lane is not None for lane in self._lanes)
 
@@ -123,7 +152,9 @@ class Lanes:
         for slot, lane in enumerate(self._lanes):
             if lane is None and self._queue:
                 self._lanes[slot] = self._begin(slot, self._queue.popleft())
-        self.evaluations += self.search.step(self._evaluator)
+        leaves = self.search.step(self._evaluator)
+        self._batches += leaves > 0
+        self._evaluations += leaves
         slots = self.search.tree.slots
         done = slots["simulations"] >= slots["target"]
         if self.search.how.solve:
@@ -172,7 +203,7 @@ class Lanes:
 
     def _move(self, slot: int, lane: _Lane) -> GameRecord | None:
         """Play what the search found; the record where that ended the game."""
-        self.simulations += int(self.search.tree.slots[slot].simulations)
+        self._simulations += int(self.search.tree.slots[slot].simulations)
         if lane.kind == OPENING:
             lane.opening -= 1
             self._play(slot, lane, self._drawn(slot, lane))

@@ -10,6 +10,8 @@ import numpy as np
 
 from games.record import GameRecord
 
+OPENING = 8
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -27,6 +29,8 @@ class Statistics:
     unfinished: int
     duplicates: int
     """Games of exactly the moves of another one before them."""
+    openings: int
+    """Different ones among the first `OPENING` plies of the games."""
     resigned: int
     played_out: int
     """Games in which somebody would have resigned, played to their end."""
@@ -54,6 +58,7 @@ class Statistics:
             outcomes=dict(sorted(Counter(record.outcome for record in records if record.outcome is not None).items())),
             unfinished=sum(record.outcome is None for record in records),
             duplicates=sum(count - 1 for count in moves.values()),
+            openings=len({(record.start, record.moves[:OPENING].tobytes()) for record in records}),
             resigned=sum(record.ending == "resigned" for record in records),
             played_out=len(tried),
             wrongly=sum(bool(each["wrong"]) for each in tried),
@@ -78,6 +83,9 @@ class Statistics:
         if self.unfinished:
             found.append(f"unfinished: {self.unfinished}")
         found.append(f"duplicates: {self.duplicates} ({self.duplicates / max(self.games, 1):.1%})")
+        found.append(
+            f"different openings of {OPENING} plies: {self.openings} ({self.openings / max(self.games, 1):.1%})"
+        )
         if not np.isnan(self.surprise):
             found.append(f"the search's value against the outcome: mean square {self.surprise:.3f}")
         if self.resigned or self.played_out:

@@ -24,7 +24,7 @@ from games import Game, load
 from games.record import GameRecord
 from mcts.learned import LearnedSettings
 from mcts.search import BatchEvaluator
-from selfplay.play import Lanes
+from selfplay.play import Lanes, Work
 from selfplay.settings import SelfPlaySettings
 
 AHEAD = 2  # games that a worker has in hand beyond those it plays
@@ -53,6 +53,8 @@ class Workers:
         for worker in range(self._crew.size):
             self._crew.send(worker, setup)
         self._is_ready = False
+        self.work = Work()
+        """Done for the games that came back, by all workers together."""
 
     def use(self, checkpoint: str) -> None:
         """From now on games are played by this network; '': by an evaluator that knows nothing."""
@@ -70,7 +72,8 @@ class Workers:
             for worker in range(self._crew.size):
                 missing += self._give(worker, left)
         while missing:
-            worker, data = self._crew.receive()
+            worker, (data, work) = self._crew.receive()
+            self.work = self.work.plus(work)
             missing += self._give(worker, left) - 1
             yield GameRecord.from_bytes(data, self.game)
 
@@ -91,10 +94,12 @@ class Workers:
 
 
 def serve(inbox: Inbox) -> Iterator[object]:
-    """The life of a worker. Orders: the setup first; then checkpoints, by their folders, and numbers of games to play."""
+    """The life of a worker. Orders: the setup first; then checkpoints, by their folders, and numbers of games to play.
+    Results: a record's bytes, and the work done since the last result."""
     setup: Setup = inbox.get()
     game = load(setup.game)
     lanes: Lanes | None = None
+    before = Work()
     while True:
         for order in inbox.all() if lanes is not None and lanes.is_busy else [inbox.get()]:
             if isinstance(order, str):
@@ -107,7 +112,9 @@ def serve(inbox: Inbox) -> Iterator[object]:
                 lanes.add(order)
         if lanes is not None:
             for record in lanes.step():
-                yield record.to_bytes()
+                work = lanes.work
+                yield record.to_bytes(), work.minus(before)
+                before = work
 
 
 def evaluator_of(setup: Setup, game: Game, checkpoint: str) -> tuple[BatchEvaluator, str]:

@@ -14,8 +14,8 @@ from train.budget import Budget
 from train.config import Config, compose
 from train.log import RunLog
 from train.loop import train
-from train.run import opened
-from train.state import Progress
+from train.run import Run, opened
+from train.state import Progress, newest
 
 GAME = load("tic_tac_toe")
 CHANGES = (
@@ -48,13 +48,14 @@ def run(
 ) -> Progress:
     """To the end of its budget. `said` collects what it has to say."""
     lines = [] if said is None else said
-    with opened(str(folder), config, Budget(games=games), lines.append) as begun, Told(begun.board, lines) as log:
+    with opened(str(folder), config, Budget(games=games), lines.append) as begun, Told(begun, lines) as log:
         return train(begun, log, workers, evaluate)
 
 
 class Told(RunLog):
-    def __init__(self, folder: Path, lines: list[str]) -> None:
-        super().__init__(folder, 0, quiet=True)
+    def __init__(self, begun: Run, lines: list[str]) -> None:
+        found = newest(begun.states, lambda text: None)
+        super().__init__(begun.folder, found[0].games if found else 0, quiet=True)
         self.lines = lines
 
     def say(self, text: str) -> None:
@@ -62,6 +63,10 @@ class Told(RunLog):
 
     def curves(self, games: int, values: Any) -> None:
         """TensorBoard takes a second to import; it has a test of its own."""
+        self.history.add(games, values)
+
+    def show(self, games: int, exhibits: Any) -> None:
+        pass
 
 
 def weights(folder: Path) -> str:

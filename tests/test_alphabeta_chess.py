@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from mate_solver import can_mate, keys
 
+from arena.players import make_player
 from base.errors import UserError
 from base.files import read_json
-from benchmarks import effort, organs, positions
+from base.seeds import below, generator
+from benchmarks import organs, positions
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.alphabeta.player import Search
 from classical.scores import WIN
@@ -34,11 +36,23 @@ def test_a_mate_is_found_as_fast_as_by_brute_force(moves: int, fen: str) -> None
     assert GAME.names[choice.action] in keys(GAME, state, moves)
 
 
+def random_position(number: int) -> Any:
+    """After 30 random plies; never finished."""
+    rng = generator(number, "mates")
+    while True:
+        state = GAME.initial()
+        for _ in range(30):
+            if legal := GAME.legal_actions(state):
+                state = GAME.result(state, legal[int(below(rng, len(legal)))])
+        if not GAME.is_terminal(state):
+            return state
+
+
 def test_positions_of_random_play_have_no_mate_that_the_search_makes_up() -> None:
     """What it claims within three moves is there, and what is there within two it claims."""
     claimed = 0
     for number in range(150):
-        state = organs.opening(GAME, 30, number)
+        state = random_position(number)
         search = searched(state, depth=4)
         plies = WIN - search.score
         if plies <= 5:
@@ -95,20 +109,13 @@ def test_a_solved_position_is_counted(capsys: pytest.CaptureFixture[str], tmp_pa
         positions.main(["--file", str(path)])
 
 
-def test_a_match_of_organs_is_the_same_twice_and_even_for_equals(monkeypatch: pytest.MonkeyPatch) -> None:
-    pair = organs.Pair("connect_four", "lmr", 3, 300)
-    assert organs.play(pair) == organs.play(pair)
-    monkeypatch.setitem(organs.ORGANS, "nothing", {})
-    for number in range(4):
-        assert sum(organs.play(organs.Pair("connect_four", "nothing", number, 300))) == 1.0
-    assert organs.concerns(GAME, "checks") and not organs.concerns(load("connect_four"), "null")
-
-
-def test_effort_is_measured_and_carried_on_by_two_plies() -> None:
-    assert effort.extrapolated([10.0, 30.0, 300.0], 3) == 300.0
-    assert effort.extrapolated([10.0, 30.0, 300.0], 5) == 300.0 * 30.0
-    assert effort.extrapolated([10.0, 30.0, 300.0], 6) == 30.0 * 30.0**2
-    name, state = effort.middlegames(GAME)[0]
-    bare = effort.bare_nodes(GAME, state, 4, 10_000)
-    assert name == "BK.02" and len(bare) == 3 and bare[0] < bare[1] < bare[2]
-    assert effort.nodes(GAME, state, AlphaBetaSettings(depth=3)) < bare[2]
+def test_every_organ_is_a_switch_and_a_search_without_difference_is_even() -> None:
+    for organ, switches in organs.ORGANS.items():
+        for switch in switches if organs.concerns(GAME, organ) else ():
+            make_player(f"alphabeta:nodes=10,tt_mb=1,{switch}", GAME)
+    game = load("connect_four")
+    first, again = (organs.play(game, "lmr", "nodes=300", 8, 0).as_json() for _ in range(2))
+    assert first["games"] == 8 and first["score"] == again["score"]
+    even = organs.play(game, "checks", "nodes=300", 8, 0)  # connect four knows none
+    assert even.score().value == 0.5
+    assert organs.concerns(GAME, "checks") and not organs.concerns(game, "null")

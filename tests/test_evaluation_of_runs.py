@@ -42,7 +42,7 @@ def measured(folder: Path, games: int, said: list[str]) -> str:
     """A run with evaluations, and what it says at its end."""
     rungs = ", ".join(f'"{rung}"' for rung in RUNGS)
     with opened(str(folder), tiny(*ON, f"evaluation.rungs=[{rungs}]"), Budget(games=games), said.append) as begun:
-        with Told(begun.board, said) as log:
+        with Told(begun, said) as log:
             arena = Arena(begun.config.evaluation, 0)
             arena.prepare(GAME, log)
             progress = train(begun, log, 0, arena)
@@ -154,7 +154,7 @@ def test_three_players_are_measured_by_utility(tmp_path: Path) -> None:
         found.elo == () and arena.table(game, {checkpoint: "mine"}) == "" and not (tmp_path / "ladder.sqlite").exists()
     )
     for rung in ("random", "uct:sims=10"):
-        ends = [found.curves[f"utility/{rung}{end}"] for end in (" low", "", " high")]
+        ends = [found.curves[f"against/{rung} utility{end}"] for end in (" low", "", " high")]
         assert ends == sorted(ends) and found.details[rung]["games"] == 12
 
 

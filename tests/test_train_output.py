@@ -11,6 +11,7 @@ from arena.players import make_player
 from base.errors import UserError
 from games.record import read_records
 from selfplay.workers import Workers
+from train.journal import History
 from train.log import RunLog, compact
 from train.start import start
 
@@ -28,7 +29,9 @@ def test_curves_of_a_run_that_goes_on_have_no_step_twice(tmp_path: Path) -> None
     with RunLog(tmp_path, 16, quiet=True) as log:  # killed before the state at 24 was saved
         for games in (24, 32):
             log.curves(games, {"loss/policy": 2.0})
-    assert curve(tmp_path, "loss/policy") == [(8, 1.0), (16, 1.0), (24, 2.0), (32, 2.0)]
+    wanted = [(8, 1.0), (16, 1.0), (24, 2.0), (32, 2.0)]
+    assert curve(tmp_path / "tb", "loss/policy") == wanted
+    assert list(zip(*History(tmp_path / "curves.jsonl").series("loss/policy"), strict=True)) == wanted
 
 
 def test_net_is_a_player_by_the_name_of_its_run(tmp_path: Path, monkeypatch: Any) -> None:

@@ -3,6 +3,9 @@
 python -m train connect_four --minutes 10
 python -m train tic_tac_toe --games 5000 --run first --set net=mlp:2x64 --set selfplay.simulations=32
 python -m train connect_four --run first                   # goes on where it stopped, whatever stopped it
+python -m train report first                               # what came of it, as one HTML page
+python -m train chess --from-games lichess.pgn             # learns from recorded games first, then from its own
+python -m train chess --eval-only --from-games lichess.pgn # the linear EVAL alone, in seconds
 
 A run lives in runs/NAME; its configuration is composed of configs/base.toml, configs/GAME.toml (or --config) and --set. Ctrl-C loses
 nothing: the same command goes on.
@@ -18,9 +21,22 @@ from base.pool import cores
 
 
 def main(argv: Sequence[str]) -> int:
+    if argv[:1] == ["report"]:
+        from train.report.page import main as report
+
+        return report(argv[1:])
     options = parser().parse_args(argv)
     if options.workers < 0:
         raise UserError(f"workers: expected 0 or more, got {options.workers}")
+    for name in ("records", "out"):
+        if getattr(options, name) and not options.eval_only:
+            raise UserError(f"--{name}: expected --eval-only with it")
+    if options.records and options.from_games:
+        raise UserError("--eval-only: expected --from-games or --records, got both")
+    if options.eval_only:
+        from train.fitting import fit_only
+
+        return fit_only(options)
     from train.start import start  # torch takes seconds to load, which --help and a wrong option need not wait for
 
     return start(options)
@@ -28,7 +44,9 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> Arguments:
     found = Arguments(description=__doc__)
-    found.add_argument("game", metavar="GAME", help="a game with its options, or a file.py")
+    found.add_argument(
+        "game", metavar="GAME", help="a game with its options, or a file.py; or `report RUN` (no game is called so)"
+    )
     found.add_argument("--run", metavar="NAME", help="its folder is runs/NAME; without it, called like the game")
     found.add_argument("--config", metavar="FILE", help="TOML, instead of configs/GAME.toml")
     found.add_argument(
@@ -46,6 +64,15 @@ def parser() -> Arguments:
     found.add_argument(
         "--workers", type=int, default=cores(), metavar="K", help="processes that play; 0: this one alone"
     )
+    found.add_argument(
+        "--from-games",
+        nargs="+",
+        metavar="FILE",
+        help="recorded games to learn from first: logs, lists of moves, .pgn, .sgf, folders of them",
+    )
+    found.add_argument("--eval-only", action="store_true", help="fit the linear EVAL to games and stop; no network")
+    found.add_argument("--records", metavar="RUN", help="with --eval-only: the games of a run, or a folder of them")
+    found.add_argument("--out", metavar="PATH", help="with --eval-only: where the weights go")
     found.add_argument("--device", metavar="D", help="where the network runs and learns, as torch names it")
     return found
 

@@ -27,6 +27,7 @@ from mcts.learned import LearnedSettings
 from selfplay.settings import SelfPlaySettings
 from train.evaluation import EvaluationSettings
 from train.learner import LearningSettings
+from train.recorded import SupervisedSettings
 from train.window import WindowSettings
 
 FOLDER = Path(__file__).parent.parent / "configs"
@@ -57,6 +58,7 @@ class Config:
     window: WindowSettings = field(default_factory=WindowSettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
+    supervised: SupervisedSettings = field(default_factory=SupervisedSettings)
 
     def __post_init__(self) -> None:
         for name in ("games", "keep"):
@@ -115,12 +117,15 @@ def to_toml(config: Config) -> str:
     return "\n".join(lines + sections) + "\n"
 
 
+def settings(config: Config) -> dict[str, str]:
+    """Every `section.key` with its value as TOML has it, which `--set` takes."""
+    return {key: _written(value) for key, value in _flat(dataclasses.asdict(config)).items()}
+
+
 def differences(old: Config, new: Config) -> list[str]:
     """`key: old, now new` for every key that differs."""
-    before, after = _flat(dataclasses.asdict(old)), _flat(dataclasses.asdict(new))
-    return [
-        f"{key}: {_written(before[key])}, now {_written(after[key])}" for key in before if before[key] != after[key]
-    ]
+    before, after = settings(old), settings(new)
+    return [f"{key}: {before[key]}, now {after[key]}" for key in before if before[key] != after[key]]
 
 
 # ── inside ──

@@ -12,7 +12,7 @@ of the configuration, with the random player as 0. Where more than two play ther
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,8 +23,8 @@ from arena.match import Match
 from arena.players import make_player
 from arena.rungs import Rungs, has_standard_rungs, standard_openings, standard_rungs
 from arena.sample import make_sample
-from arena.scale import Scale
-from arena.standings import signed
+from arena.scale import Place, Scale
+from arena.standings import brief, signed
 from arena.store import Store, default_file
 from arena.tally import Estimate
 from base.errors import UserError, require
@@ -43,7 +43,7 @@ class EvaluationSettings:
 
     every: int = 10
     """Iterations between evaluations; the last checkpoint is always evaluated. 0: never."""
-    rungs: tuple[str, ...] = ("random", "uct:sims=10", "uct:sims=100", "uct:sims=1000")
+    rungs: tuple[str, ...] = ("random", "uct:sims=10", "uct:sims=30", "uct:sims=100", "uct:sims=1000")
     """Whom the checkpoint plays: those of the standard rungs that are quick, or others, as `python -m arena players` has them."""
     rung_games: int = 60
     """Of a rung against the others, in the mean, before the first checkpoint is measured; once for all runs of a game."""
@@ -146,12 +146,13 @@ class Arena:
                 if place.ladder.is_interrupted:
                     raise KeyboardInterrupt
                 row, details, words = place.row, {name: place.as_json()}, "Elo" if name == "search" else name
+                met = _met(place) if name == "search" else {}
                 if row.elo is None or row.low is None or row.high is None:  # no chain of results leads to the anchor
-                    found.append(Evaluation(f"{words} unknown", {}, details))
+                    found.append(Evaluation(f"{words} unknown", met, details))
                 else:
                     elo = (row.elo, row.low, row.high)
                     line = f"{words} {signed(row.elo)} {row.interval}"
-                    found.append(Evaluation(line, _curves(f"elo/{name}", Estimate(*elo)), details, elo))
+                    found.append(Evaluation(line, _curves(f"elo/{name}", Estimate(*elo)) | met, details, elo))
         return found
 
     def _matches(self, game: Game, checkpoint: Path, seed: int, log: RunLog) -> list[Evaluation]:
@@ -166,9 +167,8 @@ class Arena:
             if match.is_interrupted:
                 raise KeyboardInterrupt
             utility = tally.utility(0)
-            found.append(
-                Evaluation(_utility(utility, rung), _curves(f"utility/{rung}", utility), {rung: tally.as_json()})
-            )
+            curves = _shares(rung, tally.results.sum(0)) | _curves(f"against/{rung} utility", utility)
+            found.append(Evaluation(_utility(utility, rung), curves, {rung: tally.as_json()}))
         return found
 
     def _accuracy(self, game: Game, checkpoint: Path, log: RunLog) -> Evaluation:
@@ -186,6 +186,8 @@ class Arena:
             share = found.kept.share or 0.0
             words.append(f"{name} keeps {share:.1%}")
             curves |= {f"accuracy/{name}": share, f"brier/{name}": found.brier.mean}
+            for stage, kept in found.stages.items() if name == "search" else ():
+                curves[f"accuracy/search stage {stage}"] = kept.share or 0.0
             details[f"accuracy/{name}"] = found.as_json()
         return Evaluation(", ".join(words), curves, details)
 
@@ -195,6 +197,21 @@ def rungs_of(game: Game, how: EvaluationSettings) -> Rungs:
     if has_standard_rungs(game):
         return standard_rungs(game)
     return Rungs(tuple(dict.fromkeys([ANCHOR, *how.rungs])), ANCHOR, standard_openings(game))
+
+
+def _met(place: Place) -> dict[str, float]:
+    """How its games against each rung ended."""
+    found: dict[str, float] = {}
+    for row in place.standings.rows:
+        found |= _shares(brief(row.player), place.standings.outcomes(place.player, row.player))
+    return found
+
+
+def _shares(rung: str, outcomes: Iterable[int]) -> dict[str, float]:
+    """Wins, draws and losses."""
+    counts = [int(each) for each in outcomes]
+    words = ("wins", "draws", "losses")
+    return {f"against/{rung} {word}": n / sum(counts) for word, n in zip(words, counts, strict=True) if sum(counts)}
 
 
 def _utility(found: Estimate, rung: str) -> str:

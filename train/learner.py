@@ -31,7 +31,7 @@ from games import Game
 from nets import Net
 from nets.heads import policy_loss
 from nets.inference import device_of
-from train.window import Batch, Window
+from train.window import Array, Batch, Window
 
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what AdamW remembers of each weight
 
@@ -91,6 +91,10 @@ class Losses(NamedTuple):
     """Its length before clipping."""
     rate: float
     """Of the last step."""
+    weights: float
+    """The length of all of the net's weights together, at the end."""
+    update: float
+    """The length of what they moved from the first step to the last, as a share of their own."""
 
 
 class Learner:
@@ -115,6 +119,7 @@ class Learner:
         """So many steps on batches drawn from the window; `progress` is the share of the budget that is used up."""
         sums = np.zeros(4)
         rate = 0.0
+        before = self._weights()
         self.net.train()
         with reproducible(self.settings.threads):
             for _ in range(steps):
@@ -122,7 +127,14 @@ class Learner:
                 sums += self._step(window.batch(rng, self.settings.batch), rate)
                 on_step()
         policy, value, entropy, gradient = (sums / max(steps, 1)).tolist()
-        return Losses(policy, value, entropy, gradient, rate)
+        after = self._weights()
+        length = float(after.norm())
+        return Losses(
+            policy, value, entropy, gradient, rate, length, float((after - before).norm()) / max(length, 1e-12)
+        )
+
+    def _weights(self) -> Tensor:
+        return torch.cat([each.detach().flatten() for each in self.net.parameters()])
 
     def _step(self, batch: Batch, rate: float) -> list[float]:
         for group in self.optimizer.param_groups:
@@ -153,6 +165,18 @@ class Learner:
         share, outcome = self.settings.search_share, self.net.outcome
         targets = (1 - share) * outcome.value_targets(outcomes) + share * outcome.value_targets(searched)
         return policy, outcome.value_loss(values, targets).mean(), entropy
+
+    def guess(self, batch: Batch, size: int = 256) -> tuple[Array, Array]:
+        """What the mean of the weights makes of positions: policies [n, A] over the legal actions, utilities [n, P], relative."""
+        policies, utilities = [], []
+        with torch.no_grad(), reproducible(self.settings.threads):
+            for first in range(0, len(batch.observations), size):
+                observations = torch.from_numpy(batch.observations[first : first + size]).to(self.device)
+                legal = torch.from_numpy(batch.legal[first : first + size]).to(self.device)
+                logits, values = self.mean(observations.to(memory_format=torch.channels_last))
+                policies.append(logits.float().masked_fill(~legal, -torch.inf).softmax(1).cpu().numpy())
+                utilities.append(self.mean.outcome.utilities(values.float()).cpu().numpy())
+        return np.concatenate(policies), np.concatenate(utilities)
 
     def _follow(self) -> None:
         """The mean takes a step after the net; at the start it follows closely, so that first weights are soon forgotten."""

@@ -1,9 +1,13 @@
 """The loop: play, learn, measure, again and again, so that it can be killed at any moment.
 
+    before the first                                where there are recorded games, the network learns from them (train/supervised.py)
     for iteration 0, 1, 2, …                        a network plays a block of games by number, then learns
         games of the block      played by the mean of the weights, each on disk as it ends
-        window                  grows and forgets; its newest positions are drawn a fixed number of times
-        learner                 takes its steps
+        window                  grows and forgets
+        judgement               of the network and of EVAL, on games that neither has learned from yet
+        learner                 takes its steps; each new position is drawn a fixed number of times
+        EVAL                    the linear one, fitted to the same window
+        watch                   says what is wrong, where something is
         state                   saved whole; from here a killed run goes on
         checkpoint              the network that plays the next block
         evaluation              every few iterations, and at the end
@@ -30,24 +34,40 @@ from checkpoints import Card, Elo, commit, keep_every, read_card, save, verify, 
 from games import load
 from games.record import GameRecord
 from nets import make_net
+from selfplay.play import Work
 from selfplay.statistics import Statistics
 from selfplay.workers import Setup, Workers
+from train import curves
+from train.baseline import Baseline
 from train.evaluation import Evaluate, Evaluation
+from train.gallery import Gallery, Guess, View
 from train.games import GameLog, games_of
+from train.health import health, knowledge
 from train.learner import Learner, Losses
-from train.log import RunLog, compact
+from train.log import Exhibits, RunLog, compact
 from train.memory import forecast, resident
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
+from train.supervised import learn_from_games
+from train.troubles import Trouble
+from train.watch import Watch
 from train.window import Window
 
+JUDGED = 2048
+"""Positions of the newest games at most on which the network is judged."""
 
-def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None) -> Progress:
-    """Until the budget is spent. Without `evaluate` nothing is measured."""
-    loop = Loop(run, log, evaluate)
+
+def train(
+    run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None, gallery: Gallery | None = None
+) -> Progress:
+    """Until the budget is spent. Without `evaluate` nothing is measured, without `gallery` TensorBoard has curves alone."""
+    loop = Loop(run, log, evaluate, gallery)
     loop.restore()
     loop.shelve()
+    loop.measure()
+    if not loop.baseline.is_there:
+        log.say(f"{loop.game.name} has no features, so no EVAL is fitted")
     if loop.is_over():
         log.say(f"{run.folder}: complete, {loop.progress.games} games are played and learned from")
         loop.measure(is_last=True)
@@ -58,10 +78,13 @@ def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None)
     with Workers(setup, workers) as players:
         while not loop.is_over():
             games = loop.play(players)
+            loop.judge(games)
             losses = loop.learn(games)
+            loop.fit()
+            loop.tell(games, losses)  # before it is saved: what is not saved is done and told again
+            loop.warn()
             loop.save()
             loop.shelve()
-            loop.tell(games, losses)
             loop.measure()
     loop.measure(is_last=True)
     return loop.progress
@@ -70,18 +93,26 @@ def train(run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None)
 class Loop:
     """The parts of the loop, and what they share."""
 
-    def __init__(self, run: Run, log: RunLog, evaluate: Evaluate | None) -> None:
-        self.run, self.config, self.log, self.evaluate = run, run.config, log, evaluate
+    def __init__(self, run: Run, log: RunLog, evaluate: Evaluate | None, gallery: Gallery | None) -> None:
+        self.run, self.config, self.log, self.evaluate, self.gallery = run, run.config, log, evaluate, gallery
         self.game = load(self.config.game)
         net = make_net(self.config.net, self.game, self.config.seed)
         self.learner = Learner(self.game, net, self.config.learning, self.config.device)
         self.window = Window(self.game, self.config.window)
+        self.baseline = Baseline(self.game)
         self.progress = Progress()
+        self.curves: dict[str, float] = {}
+        """Of this iteration, so far."""
+        self.watch = Watch(self.config, self.game, log.history, log.warnings)
         self.measured: Evaluation | None = None
+        self._newest: Sequence[GameRecord] = []  # the games of this iteration
+        self._guesses: dict[str, Guess] = {}  # what was made of them before anything was learned from them
+        self._shown = 0  # the games after which the gallery was last shown
         self._commit = commit()
         self._net = ""  # the hash of the weights that play
-        self._began = time.monotonic()
-        self._playing = self._learning = 0.0  # seconds of this iteration
+        self._began = self._told = time.monotonic()
+        self._playing = self._learning = self._measuring = 0.0  # seconds since the last line
+        self._work, self._played = Work(), Statistics.of([])  # of this iteration, in this process
 
     # ── where it stands ──
 
@@ -96,11 +127,30 @@ class Loop:
         """Go on from the newest state that can be read, or begin."""
         found = newest(self.run.states, self.log.say)
         if found is None:
+            self.begin()
             return
         self.progress, tensors = found
         self.learner.restore(tensors, self.progress.steps)
         self._fill_window()
+        self.baseline.look(self.window)
+        self.fit()
         self.log.say(f"{self.run.folder}: going on after {self.progress.games} games")
+        self._post(self.watch.told(self.progress.games))
+
+    def begin(self) -> None:
+        """From random weights; or from recorded games, and that is saved. A function of the files and the configuration."""
+        if not self.config.supervised.files:
+            return
+        lesson = learn_from_games(self.game, self.learner, self.config.supervised, self.config.seed, self.log)
+        net = make_net(self.config.net, self.game, self.config.seed)
+        net.load_state_dict(self.learner.mean.state_dict())
+        self.learner = Learner(
+            self.game, net, self.config.learning, self.config.device
+        )  # a new task: its rate warms up again
+        self.log.say(f"{self.run.folder}: {lesson}")
+        if not self.log.history.has(0, "supervised/top-1"):  # perhaps it was killed between here and the state
+            self.log.curves(0, lesson.curves())
+        self.save()
 
     def _fill_window(self) -> None:
         """With the games of as many iterations as it takes, from disk."""
@@ -109,7 +159,8 @@ class Loop:
         first = max(k for k in range(len(made)) if made[k] <= wanted) if len(made) > 1 else 0
         self.window.made = made[first]
         for iteration in range(first, self.progress.iterations):
-            self.window.extend(games_of(self.run.games, iteration, self.game, self.log.say))
+            self._newest = games_of(self.run.games, iteration, self.game, self.log.say)
+            self.window.extend(self._newest)
         self.window.made = made[-1]
 
     def save(self) -> None:
@@ -152,19 +203,40 @@ class Loop:
         numbers = range(first, first + self.config.games)
         with GameLog(self.run.games, self.progress.iterations, self.game, self._net, self.log.say) as kept:
             missing = [number for number in numbers if number not in kept.games]
+            before = players.work
             if missing:
                 players.use(str(self.run.checkpoint(self.progress.games)))
                 done = len(numbers) - len(missing)
                 for record in self.log.bar(players.play(missing), len(numbers), "self-play", "game", done):
                     kept.add(record)
             kept.sync()
-            self._playing = time.monotonic() - began
+            self._playing, self._work = time.monotonic() - began, players.work.minus(before)
+            self._played = Statistics.of([kept.games[number] for number in missing])
             return [kept.games[number] for number in numbers]
 
-    def learn(self, games: Sequence[GameRecord]) -> Losses:
-        """The window takes the games, the learner so many steps that each new position is drawn `window.samples` times on average."""
-        began = time.monotonic()
+    def judge(self, games: Sequence[GameRecord]) -> None:
+        """The window takes the games; what did the network that played and EVAL make of them, which have not learned from them yet?"""
         self.window.extend(games)
+        self.baseline.look(self.window)
+        self._newest, self._guesses = games, {}
+        self.curves |= self.baseline.judge(self.window.newest_plies(JUDGED))
+        self.curves |= health(self.game, games)
+        fresh = self.window.alone(games)
+        plies = fresh.newest_plies(JUDGED)
+        batch = fresh.positions(plies)
+        if len(batch.observations):
+            policies, utilities = self.learner.guess(batch)
+            outcomes = batch.outcomes[:, 0]
+            self._guesses = {"value": (utilities[:, 0], outcomes), "search": (batch.searched[:, 0], outcomes)}
+            if self.baseline.guess is not None:
+                self._guesses["EVAL"] = self.baseline.guess
+            stages = fresh.stages(plies, curves.STAGES)
+            self.curves |= curves.of_judgement(policies, utilities[:, 0], batch, stages)
+            self.curves |= knowledge(batch, policies, utilities)
+
+    def learn(self, games: Sequence[GameRecord]) -> Losses:
+        """So many steps that each new position is drawn `window.samples` times on average."""
+        began = time.monotonic()
         progress = self.progress
         due = int(self.window.made * self.config.window.samples / self.config.learning.batch)
         rng = np.random.default_rng(derive(self.config.seed, "batches", progress.iterations))
@@ -183,44 +255,65 @@ class Loop:
         self._learning = time.monotonic() - began
         return losses
 
+    def fit(self) -> None:
+        """EVAL's weights, into a file of their own; a game without features has none."""
+        weights = self.baseline.fit(f"the window after {self.progress.games:,} games")
+        if weights is not None:
+            weights.save(self.run.eval(self.progress.games))
+
     # ── what it says ──
 
     def tell(self, games: Sequence[GameRecord], losses: Losses) -> None:
         """One line, and the curves."""
         told = Statistics.of(games)
-        rate = told.games / max(self._playing, 1e-9)
-        positions = (told.full + told.fast) / max(self._playing, 1e-9)
-        total, above = losses.policy + self.config.learning.value_weight * losses.value, losses.policy - losses.entropy
+        learning = self.config.learning
+        found = curves.of_learning(losses, learning.value_weight, self.learner.steps)
+        found |= curves.of_selfplay(told, self.game.players)
+        found |= curves.of_window(self.window, self.learner.steps * learning.batch)
+        found |= curves.of_speed(self._played, self._work, self._playing)
+        found |= curves.of_time(self._playing, self._learning, self._measuring, time.monotonic() - self._told)
         line = [
             f"{self.progress.games:>7} games",
-            f"loss {total:.3f} (policy {above:.3f} above its targets' {losses.entropy:.3f}, value {losses.value:.3f})",
-            f"{rate:.1f} games/s",
-            f"{compact(positions)} positions/s",
+            f"loss {found['loss/total']:.3f}",
+            f"policy {found['loss/divergence']:.3f} above its targets' {losses.entropy:.3f}",
+            f"value {losses.value:.3f}",
+            f"{found['speed/games per second']:.1f} games/s",
+            f"{compact(found['speed/positions per second'])} positions/s",
             f"length {told.length:.1f}",
         ]
         if self.measured is not None:
             line.append(self.measured.line)
         self.log.say(", ".join(line))
-        curves = {f"loss/{name}": value for name, value in losses._asdict().items() if name not in ("rate", "gradient")}
-        curves |= {"learning/rate": losses.rate, "learning/gradient": losses.gradient}
-        curves |= {"learning/seconds": self._learning, "learning/steps": float(self.learner.steps)}
-        curves |= {"selfplay/games per second": rate, "selfplay/positions per second": positions}
-        curves |= {"selfplay/length": told.length, "selfplay/duplicates": told.duplicates / max(told.games, 1)}
-        curves |= {"selfplay/surprise": told.surprise, "selfplay/seconds": self._playing}
-        curves |= {"window/positions": float(len(self.window)), "window/megabytes": self.window.bytes() / 1e6}
-        curves["memory/megabytes"] = resident()
-        for seat in range(self.game.players):
-            mean = sum(outcome[seat] * count for outcome, count in told.outcomes.items()) / max(told.games, 1)
-            curves[f"selfplay/utility of player {seat}"] = mean
-        if told.played_out:
-            curves["selfplay/wrong resignations"] = told.wrongly / told.played_out
-        self.log.curves(self.progress.games, curves)
+        self.log.curves(self.progress.games, self.curves | found | {"memory/megabytes": resident()})
+        self.curves = {}
+        self._told, self._measuring = time.monotonic(), 0.0
+
+    def warn(self) -> None:
+        """What is wrong with the run, if the watch sees anything new."""
+        troubles = self.watch.look(self.progress.games)
+        for trouble in troubles:
+            self.log.say(trouble.text())
+        self._post(troubles)
+
+    def _post(self, troubles: Sequence[Trouble]) -> None:
+        """In TensorBoard, those of one point together."""
+        if troubles:
+            text = "\n\n---\n\n".join(trouble.markdown() for trouble in troubles)
+            self.log.show(self.progress.games, Exhibits(texts={"about/warnings": text}))
 
     def measure(self, is_last: bool = False) -> None:
-        """Every few iterations, and the last checkpoint; each once."""
+        """Every few iterations, and the last checkpoint; each once. Then what there is to look at."""
         every, done = self.config.evaluation.every, self.progress.iterations
-        if self.evaluate is None or not every or not done or (done % every and not is_last):
+        if not every or not done or (done % every and not is_last):
             return
+        began = time.monotonic()
+        if self.evaluate is not None:
+            self._evaluate(self.evaluate)
+        if self.gallery is not None:
+            self._show(self.gallery)
+        self._measuring += time.monotonic() - began
+
+    def _evaluate(self, evaluate: Evaluate) -> None:
         games = self.progress.games
         path = self.run.evaluation(games)
         checkpoint = self.run.checkpoint(games)
@@ -228,12 +321,25 @@ class Loop:
             with suppress(UserError, TypeError):
                 self.measured = Evaluation(**read_json(path))
                 note_elo(checkpoint, self.measured.elo)  # perhaps it was killed before, or the checkpoint written again
+                if not all(self.log.history.has(games, name) for name in self.measured.curves):
+                    self.log.curves(games, self.measured.curves)
                 return
-        self.measured = self.evaluate(self.game, checkpoint, derive(self.config.seed, "evaluation", games), self.log)
+        self.measured = evaluate(self.game, checkpoint, derive(self.config.seed, "evaluation", games), self.log)
         write_json(path, asdict(self.measured))
         note_elo(checkpoint, self.measured.elo)
         self.log.say(f"{games:>7} games: {self.measured.line}")
         self.log.curves(games, self.measured.curves)
+
+    def _show(self, gallery: Gallery) -> None:
+        """What cannot be drawn is said; no run ends for that."""
+        if self._shown != self.progress.games:
+            self._shown = self.progress.games
+            try:
+                exhibits = gallery.exhibits(View(self.learner, self._newest, self._guesses, self.baseline.weights))
+            except Exception as error:  # of a game of somebody's own, perhaps, which was never drawn before
+                self.log.say(f"no pictures after {self._shown} games: {type(error).__name__}: {error}")
+            else:
+                self.log.show(self._shown, exhibits)
 
 
 def note_elo(checkpoint: Path, found: Sequence[float]) -> None:

@@ -5,13 +5,16 @@ runs/NAME/config.toml                     the configuration, every key
          games/000012.log                 the games of an iteration (`train/games.py`)
          state/000012/                    where it stands (`train/state.py`)
          checkpoints/00006144/            the network after so many games, with its card
-         eval/00006144.eval.json          what was measured of it
-         tb/                              TensorBoard's
+         eval/00006144.arena.json         what the arena measured of it
+         eval/00006144.eval.json          the linear EVAL fitted to the window it learned from (`train/baseline.py`)
+         curves.jsonl                     every curve (`train/journal.py`)
+         warnings.jsonl                   what was wrong with it (`train/watch.py`)
+         tb/                              the same for TensorBoard
+         report.html                      a page for people, where somebody asked for it (`train/report/`)
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -21,8 +24,8 @@ from base.errors import UserError
 from base.files import file_lock, make_folder, read_json, remove_leftovers, write_json, write_text
 from train.budget import Budget
 from train.config import Config, differences, of_table, read, to_toml
-
-RUNS = Path("runs")
+from train.names import folder_of as folder_of
+from train.names import name_for as name_for
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Run:
 
     @property
     def board(self) -> Path:
+        """TensorBoard's folder."""
         return self.folder / "tb"
 
     def checkpoint(self, games: int) -> Path:
@@ -49,19 +53,12 @@ class Run:
         return self.folder / "checkpoints" / f"{games:08}"
 
     def evaluation(self, games: int) -> Path:
+        """What the arena measured of that network."""
+        return self.folder / "eval" / f"{games:08}.arena.json"
+
+    def eval(self, games: int) -> Path:
+        """EVAL's weights after so many games, as `alphabeta:eval=PATH` takes them."""
         return self.folder / "eval" / f"{games:08}.eval.json"
-
-
-def folder_of(name: str) -> Path:
-    """`runs/NAME`; a path is taken as it is."""
-    if not name or not name.isprintable():
-        raise UserError(f"run: expected a name, got {name!r}")
-    return Path(name) if "/" in name else RUNS / name
-
-
-def name_for(game: str) -> str:
-    """What a run is called where nobody says: the game, in letters that file systems know."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", game).strip("-.") or "run"
 
 
 def stored(folder: Path) -> Config | None:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import argparse
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from arena.rungs import has_standard_rungs
 from base.errors import UserError
 from base.pool import WorkerDied
 from checkpoints import best
+from classical.evaluation import Eval
 from games import Game, load
 from train.budget import Budget
 from train.config import Config, compose
 from train.evaluation import Arena, rungs_of
+from train.fitting import commands
+from train.gallery import Gallery
 from train.log import RunLog
 from train.loop import train
+from train.recorded import with_games
 from train.run import Run, folder_of, name_for, opened, stored
 from train.state import Progress, newest
+from train.weights import beside_hand
 
 UNASKED = Budget(minutes=10)
 """For a new run of which nobody says how long it goes on."""
@@ -35,15 +41,19 @@ def start(options: argparse.Namespace) -> int:
     if budget is None and stored(folder) is None:
         budget = UNASKED
     config.selfplay.check(game)
+    if options.from_games:
+        config = with_games(config, options.from_games, game)
     with opened(name, config, budget, print) as run:
         found = newest(run.states, lambda text: None)
-        with RunLog(run.board, found[0].games if found else 0) as log:
+        with RunLog(run.folder, found[0].games if found else 0) as log:
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")
             evaluate = Arena(config.evaluation, options.workers)
             try:
                 if config.evaluation.every:
                     evaluate.prepare(game, log)
-                progress = train(run, log, options.workers, evaluate)
+                gallery = Gallery(run, game)
+                log.introduce(gallery.about())
+                progress = train(run, log, options.workers, evaluate, gallery)
             except WorkerDied as error:
                 raise UserError(f"{run.folder}: {error}; nothing is lost, the same command goes on") from error
             except KeyboardInterrupt:
@@ -60,7 +70,11 @@ def configuration(game: Game, options: argparse.Namespace, before: Config | None
         if before.game != game.spec:
             raise UserError(f"run: expected its own game, {before.game}, got {game.spec}; another --run takes it")
         return before
-    return compose(game, options.config, changes)
+    found = compose(game, options.config, changes)
+    if before is not None:  # what it began with is not said again
+        known = replace(found.supervised, files=before.supervised.files, sha256=before.supervised.sha256)
+        found = replace(found, supervised=known)
+    return found
 
 
 def farewell(game: Game, run: Run, progress: Progress, arena: Arena) -> str:
@@ -78,9 +92,14 @@ def farewell(game: Game, run: Run, progress: Progress, arena: Arena) -> str:
         rows.append(("rate it", f"python -m arena ladder {spec} {others} {net}"))
     if how.sample:
         rows.append(("its accuracy", f"python -m arena accuracy {spec} {net}"))
+    eval_file, fitted = run.eval(progress.games), ""
+    if eval_file.is_file():
+        fitted = f"the linear EVAL of the same games:\n{beside_hand(game, Eval.load(eval_file, game))}"
+        rows += commands(game, eval_file)
     rows.append(("TensorBoard", f"tensorboard --logdir {shlex.quote(str(run.board))}"))
     width = max(len(name) for name, _ in rows) + 3
-    return "\n".join(["", *([table, ""] if table else []), *(f"{name:{width}}{text}" for name, text in rows)])
+    tables = [line for each in (table, fitted) if each for line in (each, "")]
+    return "\n".join(["", *tables, *(f"{name:{width}}{text}" for name, text in rows)])
 
 
 def remarkable(run: Run, last: Path) -> dict[Path, str]:

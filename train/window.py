@@ -19,7 +19,7 @@ it was searched: fully, and its policy is a target too; or fast, and it trains t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from base.errors import UserError, require
 from games import Game, Rules
 from games.record import GameRecord
 from nets import Symmetries
+from train.positions import Played
 
 Array = np.ndarray[Any, Any]
 
@@ -84,6 +85,8 @@ class Window:
         self.game, self.settings = game, settings
         self.made = 0
         """Positions to learn from in all games ever given."""
+        self.fresh = 0
+        """Of these, how many came last."""
         players = game.players
         self._firsts = game.blanks(0)
         self._plies = np.zeros(0, np.int64)  # of each game
@@ -139,6 +142,7 @@ class Window:
             self._probabilities = _joined(self._probabilities, *(record.probabilities for record in finished))
         self._forget()
         self._index()
+        self.fresh = min(self.made - before, len(self))
         return self.made - before
 
     def _forget(self) -> None:
@@ -172,6 +176,40 @@ class Window:
         observations, policies, legal = self._symmetries.turn(which, *batch[:3])
         return batch._replace(observations=observations, policies=policies, legal=legal)
 
+    def newest(self, most: int) -> Batch:
+        """Positions of the games that came last, as they are; evenly chosen where they are more than `most`."""
+        return self.positions(self.newest_plies(most))
+
+    def newest_plies(self, most: int) -> Array:
+        """Which ones these are, counted through all games."""
+        count = min(self.fresh, most)
+        chosen = len(self) - self.fresh + np.arange(count) * self.fresh // max(count, 1)
+        return self._samples[chosen]
+
+    def stages(self, plies: Array, parts: int) -> Array:
+        """[n]: in which part of its game each of these plies is, from 0; all parts of a game are of equal length."""
+        games = self._games_of(plies)
+        found: Array = (plies - self._starts[games]) * parts // self._plies[games]
+        return found
+
+    def age(self) -> float:
+        """How many games came after a position's own, in the mean over the positions to learn from."""
+        return float((self.games - 1 - self._games_of(self._samples)).mean()) if len(self) else float("nan")
+
+    def _games_of(self, plies: Array) -> Array:
+        found: Array = np.searchsorted(self._starts, plies, side="right") - 1
+        return found
+
+    def played(self) -> Played:
+        """Its games, move by move."""
+        return Played(self._firsts, self._starts, self._moves, self._outcomes)
+
+    def alone(self, records: Sequence[GameRecord]) -> Window:
+        """A window of these games, whatever this one has made of them."""
+        found = Window(self.game, replace(self.settings, constant=1 << 40, most=1 << 40))
+        found.extend(records)
+        return found
+
     def positions(self, plies: Array) -> Batch:
         """The positions of these plies, counted through all games, as they are."""
         rules, size = self.game.rules, len(plies)
@@ -182,7 +220,7 @@ class Window:
             np.zeros((size, rules.players), np.float32),
             np.zeros((size, rules.players), np.float32),
         )
-        games = np.searchsorted(self._starts, plies, side="right") - 1
+        games = self._games_of(plies)
         told = self._moves, self._starts, self._policies, self._actions, self._probabilities
         said = self._outcomes, self._utilities, self._taught
         scratch = self.game.blanks(1), np.zeros(rules.max_legal, np.int32)

@@ -113,7 +113,7 @@ def fill(table: Any, keys: Any, nodes: Any) -> None:
         table[slot].code = nodes[number].code
 
 
-_fill = compiled(fill)
+_fill = compiled(fill, label="endgame tables")
 
 
 def build_complete(game: Game, report: Callable[[str, int], object] = lambda name, positions: None) -> Any:

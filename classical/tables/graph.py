@@ -100,8 +100,8 @@ def decide(nodes: Any, starts: Any, sources: Any) -> int:
     return -1
 
 
-_sort_edges = compiled(sort_edges)
-_decide = compiled(decide)
+_sort_edges = compiled(sort_edges, label="endgame tables")
+_decide = compiled(decide, label="endgame tables")
 
 
 def solve(nodes: Any, edges: Any) -> None:

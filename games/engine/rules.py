@@ -106,6 +106,8 @@ class Rules:
     """Hand-set weights of a linear EVAL, one per feature, in the game's own unit (chess: pawns). Empty: all zero."""
     weight_unit: float = 1.0
     """What one such unit is worth: EVAL = tanh(weight_unit · w·f), the utility expected."""
+    material: Sequence[str] = ()
+    """Features that count material, the first the unit (chess: pawns). A fitted EVAL is told in it, and fitted to these alone too."""
 
     # ── for search ──
     key: Callable[[Any], Any] = DERIVED
@@ -235,6 +237,9 @@ class Rules:
         if self.feature_weights and len(self.feature_weights) != len(self.feature_names):
             counts = len(self.feature_weights), len(self.feature_names)
             raise UserError(f"feature_weights: expected one per feature ({counts[1]}), got {counts[0]}")
+        for name in self.material:
+            if name not in self.feature_names:
+                raise UserError(f"material: expected names of features ({', '.join(self.feature_names)}), got '{name}'")
         if self.observe is not DERIVED and min(self.observation) < 1:
             raise UserError(f"observation: expected channels, rows, columns of the planes, got {self.observation}")
         if (self.text is DERIVED) != (self.parse is DERIVED):

@@ -1,0 +1,69 @@
+"""Is a game small enough for the exact solver? Judged by trial, the same on every machine.
+
+    require(game, LATE)        # its late positions are solved: enough for a sample of positions (arena/sample.py)
+    require(game, MIDDLE)      # and those of its middle: enough to play whole games (`solver`, arena/players.py)
+
+GAMES random games are played, and the position a certain share of the way through each is solved within a stated number of positions.
+If half of them are, the game will do. Late positions tell chess and go from othello in seconds; the middle of othello is too hard.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from base.errors import UserError
+from base.seeds import below, generator
+from classical.solver import Solver, Unsolved
+from games import CHANCE, Game
+
+GAMES = 8
+
+
+class Trial(NamedTuple):
+    """How far into the games, and how much each position may take."""
+
+    where: str
+    share: float
+    nodes: int
+    induced: int
+    """The same for backward induction, which is slow and counts every position that can be reached."""
+
+
+LATE = Trial("four fifths", 0.8, 5_000, 5_000)
+MIDDLE = Trial("half the way", 0.5, 100_000, 20_000)
+
+
+def require(game: Game, trial: Trial) -> None:
+    """Refuse a game that is too large, in one sentence."""
+    wanted = GAMES // 2
+    solved = 0
+    for number in range(GAMES):
+        solved += is_solved(game, trial, number)
+        if solved == wanted:
+            return
+        if solved + GAMES - 1 - number < wanted:
+            raise UserError(
+                f"expected a game small enough for the exact solver, which solves the positions {trial.where} through most random "
+                f"games within {trial.nodes:,} nodes each; got {game.name}, where it solved {solved} of {number + 1}"
+            )
+
+
+def is_solved(game: Game, trial: Trial, number: int) -> bool:
+    solver = Solver(game, megabytes=1, nodes=trial.nodes, positions=trial.induced)
+    path = decisions(game, number)
+    try:
+        solver.value(path[int(trial.share * len(path))])
+    except (Unsolved, UserError):
+        return False
+    return True
+
+
+def decisions(game: Game, number: int) -> list[Any]:
+    """The positions of one random game in which a player is to move."""
+    state, rng = game.initial(), generator(number, "is it solvable")
+    found = []
+    while legal := game.legal_actions(state):
+        if game.to_move(state) != CHANCE:
+            found.append(state)
+        state = game.result(state, legal[below(rng, len(legal))])
+    return found

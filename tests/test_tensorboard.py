@@ -1,0 +1,261 @@
+"""Event files say what docs/tensorboard.md says they do, in steps that never repeat, whatever killed the process."""
+
+import multiprocessing
+import os
+import re
+import signal
+from contextlib import chdir
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from miniature import GAME, moments, tiny
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
+
+from games import load
+from train.boards import Board, places, samples
+from train.budget import Budget
+from train.dashboard import layout
+from train.evaluation import Arena
+from train.gallery import Gallery
+from train.journal import History
+from train.log import Exhibits, RunLog, take_back
+from train.loop import train
+from train.run import opened
+from train.state import newest
+
+DOCS = Path(__file__).parent.parent / "docs" / "tensorboard.md"
+ELSEWHERE = {
+    *(f"against/RUNG utility{end}" for end in ("", " low", " high")),  # where more than two play
+    *(f"supervised/{name}" for name in ("top-1", "top-1 before")),  # with recorded games
+    *(f"supervised/value {name}" for name in ("loss", "sign", "brier", "spread")),
+    "memory/megabytes",
+    "about/warnings",  # where something is wrong
+    "selfplay/target exponent",  # where there are games enough to say so
+}
+GAMES = 64
+SETTINGS = (
+    "games=32",
+    "selfplay.full=0.5",
+    "selfplay.resign=0.02",
+    "selfplay.played_out=0.5",
+    "evaluation.every=1",
+    "evaluation.games=4",
+    "evaluation.rung_games=4",
+    "evaluation.simulations=8",
+    "evaluation.sample=10",
+    'evaluation.rungs=["random", "uct:sims=10"]',
+)
+ALL: dict[str, Any] = {"size_guidance": dict.fromkeys(["scalars", "images", "histograms", "tensors"], 0)}
+HOLDERS = {"K": r"\d+", "RUNG": r".+", "LAYER": r"[\w.]+"}
+
+
+def run(folder: Path, games: int) -> None:
+    """As `python -m train` does it, with everything that it shows."""
+    with chdir(folder.parent), opened(str(folder), tiny(*SETTINGS), Budget(games=games), str) as begun:
+        found = newest(begun.states, str)
+        with RunLog(folder, found[0].games if found else 0, quiet=True) as log:
+            arena, gallery = Arena(begun.config.evaluation, 0), Gallery(begun, GAME)
+            arena.prepare(GAME, log)
+            log.introduce(gallery.about())
+            train(begun, log, 0, arena, gallery)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    run(folder, GAMES)
+    return folder
+
+
+def events(folder: Path) -> EventAccumulator:
+    found = EventAccumulator(str(folder / "tb"), **ALL)
+    found.Reload()
+    return found
+
+
+def steps(folder: Path) -> dict[str, list[int]]:
+    """Of every tag of every kind, in the order in which they are read."""
+    found, tags = events(folder), events(folder).Tags()
+    kinds = {
+        "scalars": found.Scalars,
+        "images": found.Images,
+        "histograms": found.Histograms,
+        "tensors": found.Tensors,
+    }
+    return {tag: [event.step for event in read(tag)] for kind, read in kinds.items() for tag in tags[kind]}
+
+
+def documented() -> set[str]:
+    cells = [line.split("|")[1] for line in DOCS.read_text().splitlines() if line.startswith("| `")]
+    return {tag for cell in cells for tag in re.findall(r"`([^`]+)`", cell)}
+
+
+def pattern(tag: str) -> str:
+    words = re.split(r"\b(K|RUNG|LAYER)\b", tag)
+    return "".join(HOLDERS.get(word, re.escape(word)) for word in words)
+
+
+def charted(found: EventAccumulator) -> Layout:
+    last = found.Tensors("custom_scalars__config__")[-1]
+    made = Layout()
+    made.ParseFromString(last.tensor_proto.string_val[0])
+    return made
+
+
+def test_every_documented_tag_is_written_and_every_tag_is_documented(whole: Path) -> None:
+    written = {tag.removesuffix("/text_summary") for tag in steps(whole)} - {"custom_scalars__config__"}
+    missing = {tag for tag in documented() if not any(re.fullmatch(pattern(tag), each) for each in written)}
+    assert ELSEWHERE - {"selfplay/target exponent"} <= missing <= ELSEWHERE
+    unknown = {each for each in written if not any(re.fullmatch(pattern(tag), each) for tag in documented())}
+    assert unknown == set()
+
+
+def test_documents_name_each_tag_once() -> None:
+    cells = [line.split("|")[1] for line in DOCS.read_text().splitlines() if line.startswith("| `")]
+    tags = [tag for cell in cells for tag in re.findall(r"`([^`]+)`", cell)]
+    assert len(tags) == len(set(tags)) > 70
+
+
+def test_curves_are_those_of_the_file(whole: Path) -> None:
+    found, history = events(whole), History(whole / "curves.jsonl")
+    assert set(found.Tags()["scalars"]) == set(history.names())
+    for name in history.names():
+        games, values = history.series(name)
+        assert [event.step for event in found.Scalars(name)] == games
+        np.testing.assert_allclose([event.value for event in found.Scalars(name)], values, rtol=1e-6)
+
+
+def test_layout_names_only_tags_that_exist_and_three_at_most(whole: Path) -> None:
+    found = events(whole)
+    known, charts = set(found.Tags()["scalars"]), [c for q in charted(found).category for c in q.chart]
+    assert [category.title[0] for category in charted(found).category] == ["1", "2", "3", "4"]
+    shown = set()
+    for chart in charts:
+        tags = [f"{re.escape(tag)}$" for s in chart.margin.series for tag in (s.value, s.lower, s.upper)]
+        tags += chart.multiline.tag
+        assert 1 <= len(tags) <= 3, chart.title
+        for tag in tags:
+            matches = {name for name in known if re.match(tag, name)}
+            assert len(matches) == 1, tag
+            shown |= matches
+    assert known - shown <= {"learning/steps"}
+
+
+def test_charts_of_names_that_nobody_has_are_left_out() -> None:
+    assert layout([]) == {}
+    assert layout(["loss/value"]) == {
+        "2. Is it learning?": {"value's loss, all together": ["Multiline", ["loss/value$"]]}
+    }
+    assert layout(["elo/search", "elo/search low"]) == {}  # no band without both ends
+
+
+@pytest.fixture(scope="module")
+def forks() -> Any:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["miniature_warm"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        process = context.Process(target=int)
+        process.start()
+        process.join()
+    return context
+
+
+def test_killed_and_resumed_there_is_no_step_twice_and_none_missing(whole: Path, tmp_path: Path, forks: Any) -> None:
+    folder, kills = tmp_path / "run", 0
+    for moment in moments(40, 3.0):
+        process = forks.Process(target=run, args=(folder, GAMES))
+        process.start()
+        process.join(0.4 + moment)
+        if process.is_alive() and kills < 5:
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        process.join()
+        if process.exitcode == 0:
+            break
+    assert process.exitcode == 0 and kills >= 1
+    expected, found = steps(whole), steps(folder)
+    for tag, came in found.items():
+        assert all(a < b for a, b in pairwise(came)), (tag, came)
+    for tag in expected:
+        if not tag.startswith(("about/co", "custom", "gradients", "look/calibration", "speed/")):
+            assert found[tag] == expected[tag], tag
+    assert charted(events(folder)) == charted(events(whole))
+
+
+def test_going_on_tells_again_what_the_file_has_of_that_point(tmp_path: Path) -> None:
+    with RunLog(tmp_path, 0, quiet=True) as log:
+        log.curves(8, {"loss/policy": 1.0})
+        log.curves(8, {"elo/search": 5.0})
+        log.show(8, Exhibits(texts={"about/game": "first"}))
+        log.curves(16, {"loss/policy": 0.5})
+    for _ in range(2):
+        with RunLog(tmp_path, 8, quiet=True) as log:
+            log.show(8, Exhibits(texts={"about/game": "again"}))
+    found = events(tmp_path)
+    assert [(each.step, each.value) for each in found.Scalars("loss/policy")] == [(8, 1.0)]
+    assert [(each.step, each.value) for each in found.Scalars("elo/search")] == [(8, 5.0)]
+    game = found.Tensors("about/game/text_summary")
+    assert [(each.step, each.tensor_proto.string_val[0]) for each in game] == [(8, b"again")]
+
+
+def test_what_a_kill_has_left_of_an_event_goes(tmp_path: Path) -> None:
+    with RunLog(tmp_path, 0, quiet=True) as log:
+        log.curves(8, {"loss/policy": 1.0})
+        log.curves(16, {"loss/policy": 0.5})
+    [path] = (tmp_path / "tb").iterdir()
+    whole = path.read_bytes()
+    for cut in (1, 5, 20):
+        path.write_bytes(whole[:-cut])
+        take_back(tmp_path / "tb", 17)
+        assert whole.startswith(path.read_bytes()) and len(path.read_bytes()) < len(whole) - cut
+        assert [each.value for each in events(tmp_path).Scalars("loss/policy")] == [1.0, 0.5]
+
+
+def test_numbers_that_are_none_stay_out_of_histograms(tmp_path: Path) -> None:
+    with RunLog(tmp_path, 0, quiet=True) as log:
+        log.show(8, Exhibits(histograms={"a": np.array([1.0, np.nan, 2.0]), "b": np.array([np.nan])}))
+    found = events(tmp_path)
+    assert found.Tags()["histograms"] == ["a"]
+    assert found.Histograms("a")[0].histogram_value.num == 2
+
+
+# ── positions as pictures ──
+
+
+@pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe", "othello:size=6", "go:size=5,komi=0.5"])
+def test_places_of_actions_are_different_fields_of_the_board(name: str) -> None:
+    game = load(name)
+    for state in samples(game, 3):
+        board = Board.of(game, state)
+        assert board.is_grid and [len(row) for row in board.cells] == [game.rules.observation[2]] * len(board.cells)
+        actions = [action for action in game.legal_actions(state) if game.name_of(action) != "pass"]
+        where = places(game, state, actions)
+        assert all(len(cells) == 1 and board.cells[cells[0][0]][cells[0][1]] in ".+" for cells in where)
+        assert len({cells[0] for cells in where}) == len(actions)
+
+
+def test_places_are_where_the_names_say() -> None:
+    state = GAME.play("a1 b2")
+    board, actions = Board.of(GAME, state), GAME.legal_actions(state)
+    assert (board.left, board.top) == (["1", "2", "3"], ["a", "b", "c"])
+    for action, [(row, column)] in zip(actions, places(GAME, state, actions), strict=True):
+        assert GAME.name_of(action) == board.top[column] + board.left[row]
+
+
+def test_drawings_that_are_no_grid_are_taken_letter_by_letter() -> None:
+    game = load("dots_and_boxes:rows=2,cols=2")
+    board, state = Board.of(game, game.initial()), game.initial()
+    assert not board.is_grid and "".join(board.cells[1]).split() == ["1", "o", "o", "o"]
+    where = places(game, state, game.legal_actions(state))
+    assert all(where) and not any(cell[0] == len(board.cells) - 1 for cells in where for cell in cells)
+
+
+def test_sample_positions_are_always_the_same() -> None:
+    first, again = samples(GAME, 4), samples(GAME, 4)
+    assert [GAME.text(state) for state in first] == [GAME.text(state) for state in again]
+    assert len({GAME.text(state) for state in first}) == 4 and GAME.text(first[0]) == GAME.text(GAME.initial())

@@ -1,0 +1,132 @@
+"""Measures of self-play and of learning that the watch on a run needs (train/troubles.py), each of one iteration.
+
+    curves |= health(game, records) | knowledge(batch, policies, utilities)
+
+| curve                       | what it says |
+|-----------------------------|----------------|
+| selfplay/same start         | share of games that begin with the commonest first moves, forced ones not counted |
+| selfplay/target exponent    | e where the policies to learn are visits^e: 1, unless not the search alone made them |
+| selfplay/search correlation | of what searches expected with how the games ended; below 0: they have it the wrong way round |
+| fresh/value correlation     | the same of the network alone |
+| fresh/policy explained      | 1: the network's policy is the search's; 0: it is no better than a uniform one; below: worse |
+
+What is fresh has not been learned from yet. What cannot be known is NaN, which no curve shows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from games import CHANCE, Game
+from games.record import GameRecord
+from train.window import Array, Batch
+
+CHOICES = 2
+"""Moves that could have been others, at the start of a game, in which games are expected to differ."""
+ENOUGH = 50
+"""Positions below which nothing is said of them."""
+
+
+def health(game: Game, records: Sequence[GameRecord]) -> dict[str, float]:
+    """Of the games of an iteration."""
+    expected, ended = _expectations(game, records)
+    return {
+        "selfplay/same start": same_start(game, records),
+        "selfplay/target exponent": target_exponent(records),
+        "selfplay/search correlation": correlation(expected, ended),
+    }
+
+
+def knowledge(batch: Batch, policies: Array, utilities: Array) -> dict[str, float]:
+    """Of what a network says of positions: policies [n, A] over legal actions, utilities [n, P], relative."""
+    return {
+        "fresh/value correlation": correlation(utilities[:, 0], batch.outcomes[:, 0]),
+        "fresh/policy explained": explained(policies, batch),
+    }
+
+
+def same_start(game: Game, records: Sequence[GameRecord], choices: int = CHOICES) -> float:
+    """By following the commonest move from the initial position. Of games from elsewhere nothing is known."""
+    here = [record for record in records if record.start is None]
+    if len(here) < 2:
+        return float("nan")
+    total, state, ply, made = len(here), game.initial(), 0, 0
+    while made < choices and not game.is_terminal(state):
+        moves = Counter(int(record.moves[ply]) for record in here if len(record) > ply)
+        if not moves:
+            break
+        made += len(game.legal_actions(state)) > 1
+        move, _ = moves.most_common(1)[0]
+        here = [record for record in here if len(record) > ply and record.moves[ply] == move]
+        state, ply = game.result(state, move), ply + 1
+    return len(here) / total
+
+
+def target_exponent(records: Sequence[GameRecord]) -> float:
+    """From the two likeliest moves of each search: log(p/p') / log(v/v'), the lower quartile over positions.
+
+    Taking out the visits that were forced makes some of these ratios larger than 1, but leaves far more than a quarter at exactly 1.
+    """
+    found = []
+    for record in records:
+        for _, shares, visits, utilities in _searches(record):
+            if len(shares) < 2 or np.any(np.abs(utilities) >= 1 - 1e-6) or not utilities.any():
+                continue  # proven, as far as that can be seen: then the target is among the best moves alone
+            second, first = np.argsort(shares, kind="stable")[-2:]
+            if shares[second] > 0 and visits[second] >= 3 and visits[first] != visits[second] and visits[first] >= 1:
+                found.append(np.log(shares[first] / shares[second]) / np.log(visits[first] / visits[second]))
+    return float(np.quantile(found, 0.25)) if len(found) >= ENOUGH else float("nan")
+
+
+def correlation(expected: Array, ended: Array) -> float:
+    """NaN for few numbers, or where one of the two never changes."""
+    expected, ended = np.asarray(expected, np.float64), np.asarray(ended, np.float64)
+    if len(expected) < ENOUGH or min(expected.std(), ended.std()) < 1e-6:
+        return float("nan")
+    return float(np.corrcoef(expected, ended)[0, 1])
+
+
+def explained(policies: Array, batch: Batch) -> float:
+    """How much of the way from a uniform policy to the targets' own the network's is, in nats."""
+    taught = batch.policies.any(1) & (batch.legal.sum(1) > 1)
+    own, wanted = policies[taught].astype(np.float64), batch.policies[taught].astype(np.float64)
+    if len(own) < ENOUGH:
+        return float("nan")
+    entropy = -(wanted * np.log(np.maximum(wanted, 1e-12))).sum()
+    loss = -(wanted * np.log(np.maximum(own, 1e-12))).sum()
+    uniform = np.log(batch.legal[taught].sum(1)).sum()
+    return float((uniform - loss) / (uniform - entropy)) if uniform - entropy > 0.01 * len(own) else float("nan")
+
+
+# ── inside ──
+
+
+def _searches(record: GameRecord) -> Iterator[tuple[int, Array, Array, Array]]:
+    """(ply, probabilities, visits, utilities) of each full search."""
+    starts = np.concatenate([[0], np.cumsum(record.policy_counts)])
+    for ply in np.flatnonzero(record.searched).tolist():
+        here = slice(starts[ply], starts[ply + 1])
+        yield ply, record.probabilities[here].astype(np.float64), record.visits[here], record.utilities[ply]
+
+
+def _expectations(game: Game, records: Sequence[GameRecord]) -> tuple[Array, Array]:
+    """What full searches expected for their movers, and how it ended; those that ended in a proof left out."""
+    expected, ended = [], []
+    for record in records:
+        if record.outcome is None or not record.searched.any():
+            continue
+        movers = _movers(game, record)
+        for ply, _, _, utilities in _searches(record):
+            if np.all(np.abs(utilities) < 1 - 1e-6) and utilities.any():
+                expected.append(utilities[movers[ply]])
+                ended.append(record.outcome[movers[ply]])
+    return np.array(expected), np.array(ended)
+
+
+def _movers(game: Game, record: GameRecord) -> list[int]:
+    """At each ply; `CHANCE` where it rolls."""
+    movers = (game.to_move(state) for state in record.positions(game)[:-1])
+    return [CHANCE if mover is None else mover for mover in movers]

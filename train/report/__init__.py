@@ -1,0 +1,1 @@
+"""`python -m train report`: a run as one HTML page."""

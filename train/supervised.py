@@ -1,0 +1,148 @@
+"""A run's beginning with recorded games: the network learns their moves and outcomes before it plays its own.
+
+    lesson = learn_from_games(game, learner, config.supervised, seed, log)
+    print(lesson)                                   # on games that were held back: how often it names the move that was played
+
+Every move of every finished game is learned, whoever won; where a search left its distribution in the record, that is learned instead.
+The value learns how the game ended. Games are held back by a hash of their moves. The batches are the learner's own, symmetries
+included, and its rate warms up and falls as over a whole run. What comes of it is a function of games, settings and seed.
+
+Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search", began so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from base.errors import UserError
+from base.seeds import derive
+from games import CHANCE, Game
+from games.record import GameRecord
+from train.learner import Learner
+from train.log import RunLog
+from train.measures import Judged, judge
+from train.recorded import SupervisedSettings, identity, recorded
+from train.window import Window, WindowSettings
+
+Array = np.ndarray[Any, Any]
+
+PARTS = 100  # of the stage, each with a learning rate of its own
+JUDGED = 20_000
+"""Positions of games held back at most on which the network is judged."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What came of it."""
+
+    games: int
+    positions: int
+    held_back: int
+    """Games."""
+    judged: Judged
+    """Its value, on games held back."""
+    top: float
+    """Top-1 agreement: the share of positions of these in which its policy is highest where the recorded one is."""
+    error: float
+    """Standard error, clustered by game."""
+    before: float
+    """The same of the network as it was."""
+
+    def __str__(self) -> str:
+        told = f"learned from {self.games:,} games, {self.positions:,} positions"
+        if not self.judged.n:
+            return told
+        agreed = f"{self.top:.1%} ± {1.96 * self.error:.1%} ({self.before:.1%} before)"
+        return (
+            f"{told}; of {self.judged.n:,} positions of {self.held_back:,} games held back the policy names the move in {agreed}, "
+            f"the value has the right sign in {self.judged.sign:.1%}"
+        )
+
+    def curves(self) -> dict[str, float]:
+        found = {"supervised/top-1": self.top, "supervised/top-1 before": self.before}
+        return found | self.judged.curves("supervised/value")
+
+
+def learn_from_games(game: Game, learner: Learner, settings: SupervisedSettings, seed: int, log: RunLog) -> Lesson:
+    """As many steps as the settings say."""
+    records = recorded(game, settings)
+    everything = WindowSettings(constant=1 << 40, most=1 << 40)
+    window, held = Window(game, everything), Window(game, everything)
+    for into, chosen in ((window, False), (held, True)):
+        into.extend(
+            [teaching(game, record) for record in records if is_held_back(record, settings.held_back) == chosen]
+        )
+    if not len(window):
+        raise UserError(
+            f"--from-games: expected games to learn from, all {len(records)} are held back; lower supervised.held_back"
+        )
+    before = judged_on(held, learner)[1]
+    steps = max(1, int(settings.epochs * len(window) / learner.settings.batch))
+    rng = np.random.default_rng(derive(seed, "supervised"))
+    with log.counter(steps, "learning from recorded games", "step") as count:
+        for part in range(PARTS):
+            now = steps * (part + 1) // PARTS - steps * part // PARTS
+            if now:
+                learner.learn(window, now, rng, part / PARTS, count)
+    value, top, error = judged_on(held, learner)
+    return Lesson(window.games, len(window), held.games, value, top, error, before)
+
+
+def is_held_back(record: GameRecord, share: float) -> bool:
+    return int.from_bytes(identity(record)[:8], "big") < share * 2**64
+
+
+def teaching(game: Game, record: GameRecord) -> GameRecord:
+    """The record with something to learn at every ply where a player moved: the search's distribution, or else the move that was
+    played; the search's utilities, or else the outcome."""
+    n = len(record)
+    moved = np.ones(n, bool)
+    if game.rules.chance is not None:
+        moved = np.array([game.to_move(state) != CHANCE for state, _ in record.replay(game)][:n])
+    searched = record.searched.astype(bool)
+    policies = [record.policy(ply) if searched[ply] else None for ply in range(n)] if searched.any() else [None] * n
+    actions, shares, visits, counts = [], [], [], np.zeros(n, np.int32)
+    for ply in np.flatnonzero(moved).tolist():
+        target = policies[ply] or (record.moves[ply : ply + 1], np.ones(1, np.float32), np.zeros(1, np.int64))
+        actions.append(target[0])
+        shares.append(target[1])
+        visits.append(target[2])
+        counts[ply] = len(target[0])
+    outcome = np.array(record.outcome, np.float32)
+    utilities = np.where(np.isnan(record.utilities), outcome, record.utilities)
+    utilities[~moved] = np.nan
+    return replace(
+        record,
+        searched=moved.astype(np.uint8),
+        utilities=utilities,
+        policy_counts=counts,
+        policy_actions=joined(actions, np.int32),
+        probabilities=joined(shares, np.float32),
+        visits=joined(visits, np.int64),
+    )
+
+
+def joined(arrays: Sequence[Array], dtype: Any) -> Array:
+    return np.concatenate([np.zeros(0, dtype), *arrays])
+
+
+def judged_on(held: Window, learner: Learner) -> tuple[Judged, float, float]:
+    """The value; top-1 agreement and its standard error."""
+    plies = held.newest_plies(JUDGED)
+    expected, outcomes, hits = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
+    for first in range(0, len(plies), 1024):
+        batch = held.positions(plies[first : first + 1024])
+        policies, utilities = learner.guess(batch)
+        expected.append(utilities[:, 0])
+        outcomes.append(batch.outcomes[:, 0])
+        hits.append((policies.argmax(1) == batch.policies.argmax(1)).astype(float))
+    found, right = judge(np.concatenate(expected), np.concatenate(outcomes)), np.concatenate(hits)
+    if not found.n:
+        return found, float("nan"), float("nan")
+    top = float(right.mean())
+    of_games = np.bincount(np.searchsorted(held.played().starts, plies, side="right") - 1, right - top)
+    return found, top, float(np.sqrt(np.square(of_games).sum()) / found.n)
