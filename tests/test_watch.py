@@ -14,6 +14,7 @@ from games import load
 from train import troubles
 from train.config import Config, compose
 from train.journal import History, Journal
+from train.signs import Curves
 from train.troubles import RULES, Rule, Trouble, warnings
 from train.watch import Watch, raised, standing
 
@@ -217,7 +218,7 @@ def test_warning_beyond_the_state_is_taken_back_and_said_again(tmp_path: Path) -
 def test_trouble_that_comes_back_is_told_again_and_one_that_flickers_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def see(run: troubles.Curves) -> str | None:
+    def see(run: Curves) -> str | None:
         return "it" if run.last("ill", 1)[0] else None
 
     monkeypatch.setattr(troubles, "RULES", (Rule("ill", see, ("a cause",), ("a cure",)),))
@@ -247,9 +248,9 @@ def test_trouble_is_plain_data(tmp_path: Path) -> None:
 
 
 def test_numbers_that_are_not_there_hold_for_nothing() -> None:
-    run_of = troubles.Curves(history(healthy()), config(), GAME)
+    run_of = Curves(history(healthy()), config(), GAME)
     assert len(run_of.last("no such curve")) == 0 and len(run_of.all("no such curve")) == 0
     late = sick({"ill": None})
     late[0]["curves"]["ill"] = 1.0
-    assert len(troubles.Curves(history(late), config(), GAME).last("ill", 1)) == 0
+    assert len(Curves(history(late), config(), GAME).last("ill", 1)) == 0
     assert np.all(np.isfinite(run_of.last("loss/policy")))
