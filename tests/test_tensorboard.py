@@ -32,7 +32,6 @@ ELSEWHERE = {
     *(f"against/RUNG utility{end}" for end in ("", " low", " high")),  # where more than two play
     *(f"supervised/{name}" for name in ("top-1", "top-1 before")),  # with recorded games
     *(f"supervised/value {name}" for name in ("loss", "sign", "brier", "spread")),
-    "memory/megabytes",
     "about/warnings",  # where something is wrong
     "selfplay/target exponent",  # where there are games enough to say so
 }
