@@ -21,7 +21,8 @@ from base.subprocesses import Companion, Ended, Failed, Silent
 from games import Game
 from games.choice import Choice
 
-STARTING = 30.0  # seconds for each step of the start: programs load networks
+HELLO = 10.0  # seconds for the first answer of a UCI engine, which has nothing to load before it
+STARTING = 30.0  # seconds for each other step of the start: programs load networks, those of GTP before they say a word
 PATIENCE = 60.0  # seconds for a move where no limit in ms was given
 GRACE = 2000  # milliseconds
 
@@ -151,11 +152,15 @@ class Engine:
             raise Silent("no answer in time")
         return self.companion.receive(self.deadline)
 
-    def hear_until(self, is_wanted: Callable[[str], bool]) -> list[str]:
-        """Its lines up to the wanted one."""
+    def hear_until(self, is_wanted: Callable[[str], bool], asked: str = "") -> list[str]:
+        """Its lines up to the wanted one. Who only repeats what it was `asked` is no engine."""
         lines: list[str] = []
         while not lines or not is_wanted(lines[-1]):
             lines = [*lines[-1000:], self.hear()]
+            if asked and lines[-1].strip() == asked:
+                raise UserError(
+                    f"'{self.command}' repeats what it is told: expected a program that speaks {self.kind.upper()}"
+                )
         return lines
 
     def legal(self, word: str) -> int:

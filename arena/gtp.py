@@ -110,7 +110,7 @@ class Gtp(Engine):
     def ask(self, command: str) -> str:
         """Its answer in one line: `= …`, and an empty line behind it."""
         self.say(command)
-        lines = self.hear_until(lambda line: line.startswith(("=", "?")))
+        lines = self.hear_until(lambda line: line.startswith(("=", "?")), asked=command if command == "name" else "")
         answer = lines[-1]
         self.hear_until(lambda line: not line.strip())
         if answer[0] == "?":

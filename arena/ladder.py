@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,6 +62,19 @@ class Goal:
             raise UserError(f"until-interval: expected more than 0 Elo, got {self.interval:g}")
 
 
+class Made(NamedTuple):
+    """What a ladder needs to know of a player: workers make their own."""
+
+    name: str
+    text: str
+
+    @classmethod
+    def of(cls, text: str, game: Game) -> Made:
+        """Makes the player, which says what is wrong with it, and compiles before workers start."""
+        player = make_player(text, game)
+        return cls(player.name, player.text)
+
+
 class Ladder:
     """See the module. `players` are texts; `openings` as in a match."""
 
@@ -73,15 +87,17 @@ class Ladder:
         pairing: str = PAIRINGS[0],
         openings: str = "",
         seed: int = 0,
+        made: Mapping[str, Made] | None = None,
     ) -> None:
+        """`made`: what is known of players by their texts, so that they need not be made again; `Ladder.made` gives it."""
         if game.players != 2:
             raise UserError(f"ladder: expected a game of two players, got {game.name} ({game.players} players)")
         self.game, self.store, self.pairing, self.seed = game, store, pairing, seed
         prepare_records(game)
-        made = {text: make_player(text, game) for text in players}  # compiles, before workers start
-        self.texts = {text: player.name for text, player in made.items()}
+        self.made = {text: (made or {}).get(text) or Made.of(text, game) for text in players}
+        self.texts = {text: player.name for text, player in self.made.items()}
         """The name under which a player's results are stored, by what was given."""
-        self._specs = {player.name: player.text for player in made.values()}
+        self._specs = {player.name: player.text for player in self.made.values()}
         self.players = sorted(self._specs)
         if len(self.players) < 2:
             raise UserError(f"ladder: expected two different players or more, got {', '.join(players) or 'none'}")

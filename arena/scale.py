@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arena.ladder import Goal, Ladder
-from arena.players import make_player
+from arena.ladder import Goal, Ladder, Made
 from arena.rungs import Rungs
 from arena.standings import Row, Standings, brief
 from arena.store import Store
@@ -80,10 +79,10 @@ class Scale:
         self.game, self.rungs, self.store, self.seed = game, rungs, store, seed
         playing = rungs.players if opponents is None else opponents
         self.players = tuple(dict.fromkeys([rungs.anchor, *playing]))
+        self._made: dict[str, Made] = {}
         self.ladder = self._ladder([])
-        names = self.ladder.texts
-        others = {make_player(text, game).name for text in rungs.players if text not in names}
-        self.names = sorted({*names.values(), *others})
+        self._made |= {text: Made.of(text, game) for text in rungs.players if text not in self._made}
+        self.names = sorted({player.name for player in self._made.values()})
         """The names of all rungs, playing or not."""
 
     def missing(self, games: int) -> int:
@@ -141,12 +140,14 @@ class Scale:
 
     def _ladder(self, players: Sequence[str]) -> Ladder:
         """The rungs that play, and these."""
-        rungs = self.rungs
-        return Ladder(
+        ladder = Ladder(
             self.game,
             [*self.players, *players],
             self.store,
-            rungs.anchor,
-            openings=rungs.openings,
+            self.rungs.anchor,
+            openings=self.rungs.openings,
             seed=self.seed,
+            made=self._made,
         )
+        self._made |= {text: ladder.made[text] for text in self.players}  # a run goes on: another checkpoint, later
+        return ladder

@@ -15,7 +15,7 @@ import math
 import re
 import time
 
-from arena.engines import STARTING, Engine
+from arena.engines import HELLO, STARTING, Engine
 from base.errors import UserError, nearest
 from games import Game
 from games.choice import Bound, Candidate, Choice
@@ -53,9 +53,9 @@ class Uci(Engine):
         super().__init__(game, command, ms, grace)
 
     def handshake(self) -> None:
-        self.deadline = time.monotonic() + STARTING
+        self.deadline = time.monotonic() + HELLO
         self.say("uci")
-        lines = self.hear_until(lambda line: line.strip() == "uciok")
+        lines = self.hear_until(lambda line: line.strip() == "uciok", asked="uci")
         names = [line.removeprefix("id name ").strip() for line in lines if line.startswith("id name ")]
         self.name = names[0] if names else self.command
         known = {found["name"]: found for line in lines if (found := _OPTION.match(line.strip()))}

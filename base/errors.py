@@ -58,6 +58,17 @@ def nearest(given: str, allowed: Iterable[str]) -> str:
     return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
 
 
+def require(settings: object, expected: str, is_kept: Callable[[Any], bool], *names: str) -> None:
+    """A bound on fields of a settings dataclass, for its `__post_init__`; the first one that breaks it is named.
+
+    >>> require(self, "at least 1", lambda n: n >= 1, "simulations", "slots")      # slots: expected at least 1, got 0
+    """
+    for name in names:
+        value = getattr(settings, name)
+        if not is_kept(value):
+            raise UserError(f"{name}: expected {expected}, got {value}")
+
+
 def program() -> str:
     """What the person typed to get here: `python -m games`, or the script's name."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)

@@ -22,8 +22,8 @@ PLAYER = "alphabeta:depth={depth},tt_mb=8"
 def rows(game: Game, options: Options) -> Iterator[Row]:
     total: float | None = 0.0
     for depth in range(2, (options.depth or DEEPEST) + 1):
-        players = [PLAYER.format(depth=each) for each in (depth, depth - 1)]
-        match = Match(game, *players, seed=options.seed)
+        a, b = (PLAYER.format(depth=each) for each in (depth, depth - 1))
+        match = Match(game, a, b, seed=options.seed)
         tally = match.play(blocks=options.pairs, workers=options.workers)
         if match.is_interrupted:
             raise KeyboardInterrupt

@@ -64,7 +64,11 @@ def row(game: Game, net: Net, batch: int, positions: int) -> list[str]:
                 logits.numpy(), net.outcome.utilities(values).numpy()
 
     def folded(evaluate: Inference) -> Callable[[int], None]:
-        return lambda turn: [evaluate(observations) for _ in range(calls)] and None
+        def run(turn: int) -> None:
+            for _ in range(calls):
+                evaluate(observations)
+
+        return run
 
     runs: list[Any] = [plain, folded(Inference(net, batch, precision="fp32"))]
     if cpu_has_bf16():
@@ -75,9 +79,16 @@ def row(game: Game, net: Net, batch: int, positions: int) -> list[str]:
             took = timed(run, turn)
             if turn:
                 best[i] = min(best[i], took)
-    rates: list[float | None] = [calls * batch / seconds for seconds in best]
-    torchs, fp32, bf16 = (*rates, None)[:3]
-    return [str(batch), short(torchs), short(fp32), ratio(fp32, torchs), short(bf16), ratio(bf16, torchs)]
+    torchs, fp32, *rest = [calls * batch / seconds for seconds in best]
+    bf16 = rest[0] if rest else None
+    return [
+        str(batch),
+        short(torchs),
+        short(fp32),
+        ratio(fp32, torchs),
+        short(bf16),
+        "-" if bf16 is None else ratio(bf16, torchs),
+    ]
 
 
 if __name__ == "__main__":

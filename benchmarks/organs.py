@@ -97,8 +97,8 @@ def concerns(game: Game, organ: str) -> bool:
 def play(game: Game, organ: str, limit: str, games: int, workers: int) -> Tally:
     """The side with the organ against the one without."""
     plies = next(plies for name, plies in GAMES.items() if game.name.startswith(name))
-    players = [f"alphabeta:{limit},tt_mb=4,{switch}" for switch in ORGANS[organ]]
-    return Match(game, *players, openings=f"plies={plies}").play((games + 1) // 2, workers)
+    a, b = (f"alphabeta:{limit},tt_mb=4,{switch}" for switch in ORGANS[organ])
+    return Match(game, a, b, openings=f"plies={plies}").play((games + 1) // 2, workers)
 
 
 def is_default(organ: str) -> bool:
@@ -109,7 +109,7 @@ def is_default(organ: str) -> bool:
 def shown(name: str, organ: str, tally: Tally) -> str:
     score, elo = tally.score(), tally.elo()
     interval = "[-, -]" if elo.low is None or elo.high is None else f"[{elo.low:+.0f}, {elo.high:+.0f}]"
-    cells = [name, organ + (" *" if is_default(organ) else ""), tally.games, tally.wins, tally.draws, tally.losses]
+    cells = [name, organ + (" *" if is_default(organ) else ""), tally.games, *tally.results.sum(axis=0).tolist()]
     cells += [
         f"{score.value:.1%}",
         f"[{score.low:.1%}, {score.high:.1%}]",

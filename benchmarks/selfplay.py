@@ -12,12 +12,17 @@
 
 The net has random weights: games of self-play as a run begins. The cache of evaluations is off unless --cache is given, so a simulation
 is an evaluation but where a game ended. All workers begin to count together, each a process of one thread.
+
+For connect four, a resnet and fp32, mctx with pgx is measured in the same run on one core, where it is installed
+(`benchmarks/mctx_peer.py`): with as many games side by side and with four times as many, all searches full ones. Behind it stands how
+many times as fast one worker is here.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import time
 from collections.abc import Sequence
 from multiprocessing.synchronize import Barrier
@@ -25,6 +30,7 @@ from typing import Any, NamedTuple
 
 from base.errors import Arguments, run_command
 from base.pool import cores
+from benchmarks import mctx_peer
 from games import load
 from mcts.learned import LearnedSettings
 from selfplay.play import Lanes
@@ -71,7 +77,22 @@ def main(argv: Sequence[str]) -> int:
             alone = alone or rates[0] / workers
             row = f"{precision:>10}{workers:>9}{rates[0]:>15,.0f}{rates[1]:>15,.0f}{rates[2]:>9.1f}{rates[0] / alone:>8.2f}×"
             print(row, flush=True)
+        if precision == "fp32" and game.name == "connect_four":
+            show_peer(options.net, settings, options.seconds, alone)
     return 0
+
+
+def show_peer(net: str, settings: SelfPlaySettings, seconds: float, alone: float) -> None:
+    """The same by mctx and pgx, or in one line why not."""
+    size = re.fullmatch(r"resnet:(\d+)x(\d+)", net)
+    absent = mctx_peer.missing()
+    if absent or size is None:
+        why = f"not installed: {', '.join(absent)}" if absent else f"not of {net}, only of resnet:BLOCKSxCHANNELS"
+        print(f"{'mctx+pgx':>10}  {why}", flush=True)
+        return
+    for slots in (settings.slots, 4 * settings.slots):
+        found = mctx_peer.measured(int(size[1]), int(size[2]), slots, settings.simulations, seconds)
+        print(f"{'mctx+pgx':>10}{1:>9}{found:>15,.0f}{'':>24}  {slots} games; here {alone / found:.2f}×", flush=True)
 
 
 def measured(work: Work, workers: int) -> list[Done]:
@@ -100,13 +121,14 @@ def play(work: Work, barrier: Barrier, results: Any) -> None:
     for _ in range(100):
         lanes.step()
     barrier.wait()
-    before, games, number = (lanes.simulations, lanes.evaluations), 0, slots * 2
+    before, games, number = lanes.work, 0, slots * 2
     began = time.perf_counter()
     while (seconds := time.perf_counter() - began) < work.seconds:
         for _ in lanes.step():
             lanes.add(number)
             games, number = games + 1, number + 1
-    results.put(Done(lanes.simulations - before[0], lanes.evaluations - before[1], games, seconds))
+    done = lanes.work.minus(before)
+    results.put(Done(done.simulations, done.evaluations, games, seconds))
 
 
 if __name__ == "__main__":

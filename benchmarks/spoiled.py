@@ -78,7 +78,7 @@ def flip_answers() -> None:
 
         return answer, net
 
-    workers.evaluator_of = flipped
+    workers.evaluator_of = flipped  # type: ignore[assignment]
 
 
 def temper_targets() -> None:
@@ -93,7 +93,7 @@ def temper_targets() -> None:
             told = told[0], (actions, (sharp / sharp.sum()).astype(np.float32), visits)
         play(self, slot, lane, action, searched, *told)
 
-    Lanes._play = tempered  # type: ignore[method-assign]
+    Lanes._play = tempered  # type: ignore[assignment, method-assign]
 
 
 def freeze_window() -> None:

@@ -66,7 +66,7 @@ def gather_factory(evaluator: EvaluatorFactory) -> Callable[[Rules], Callable[..
             counts: Any,
             turned: Any,
         ) -> int:
-            found = 0
+            found, spare = 0, states[len(lanes) :]
             for number in range(len(lanes)):  # left over where an evaluator failed
                 if lanes[number].waiting:
                     s = number // leaves
@@ -81,7 +81,7 @@ def gather_factory(evaluator: EvaluatorFactory) -> Callable[[Rules], Callable[..
                     if settings.solve and slot.nodes > 0 and tree[ROOT].proven:
                         break
                     states[number] = roots[s]
-                    select(slot, tree, links, lane, state, actions, settings, table)
+                    select(slot, tree, links, lane, state, actions, settings, table, spare)
                     if lane.leaf == PENDING:  # the other lane's evaluation has to come first
                         break
                     if is_settled(slot, tree, lane, state, actions):

@@ -27,13 +27,13 @@ Silver et al. 2018 (AlphaZero); Wu 2019 (KataGo); Danihelka et al. 2022 (Gumbel)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from base.compiler import compiled
-from base.errors import UserError
+from base.errors import UserError, require
 from base.seeds import Rng, uniform
 from games import Game
 from mcts.gumbel import improved_policy, leader
@@ -44,6 +44,9 @@ from mcts.search import Search, Settings
 from mcts.selection import GUMBEL, PUCT, exploration
 
 __all__ = ["LearnedSearch", "LearnedSettings", "Target"]
+
+LONGEST_HALFLIFE = 19.0
+"""Plies: KataGo's on the full board, where games take hundreds."""
 
 _COLD = 0.01  # a temperature below is taken for 0
 
@@ -66,6 +69,9 @@ class LearnedSettings:
     """A random game is cut after so many plies and judged by the estimate there; 0: played to its end."""
     solve: bool = True
     """Carry proven utilities up the tree: a proven win is played, a proven loss avoided, a proven root searched no further."""
+    glance: bool = True
+    """With it: where the search first goes beyond a position, it looks for an action that wins at once, and takes it, however
+    unlikely the policy finds it. It costs a trial of every action there: little beside a network's judgement."""
 
     # ── where a search explores (`start(explore=True)`), at the root alone ──
     fpu_root: float = 0.0
@@ -84,8 +90,8 @@ class LearnedSettings:
     """PUCT: at ply 0. AlphaZero: 1; KataGo: 0.8."""
     temperature_end: float = 0.2
     """PUCT: what it comes down to. AlphaZero: 0; KataGo: 0.2."""
-    temperature_halflife: float = 19.0
-    """PUCT: plies in which it goes half the way. KataGo: the side of the board, 19."""
+    temperature_halflife: float = 0.0
+    """PUCT: plies in which it goes half the way; 0: a quarter of the game's longest, 19 at most. KataGo: the side of the board, 19."""
 
     # ── Gumbel ──
     considered: int = 16
@@ -103,16 +109,12 @@ class LearnedSettings:
     def __post_init__(self) -> None:
         if self.method not in ("puct", "gumbel"):
             raise UserError(f"method: expected 'puct' or 'gumbel', got {self.method!r}")
-        for name in ("fpu_root", "forced", "temperature", "temperature_end", "c_visit", "c_scale"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise UserError(f"{name}: expected a number of at least 0, got {getattr(self, name)}")
-        for name in ("noise_total", "policy_temperature", "temperature_halflife"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise UserError(f"{name}: expected a number above 0, got {getattr(self, name)}")
-        if not 0 <= self.noise <= 1:
-            raise UserError(f"noise: expected the share of noise in the priors, 0 to 1, got {self.noise}")
-        if self.considered < 1:
-            raise UserError(f"considered: expected 1 action or more, got {self.considered}")
+        for_choosing = ("temperature", "temperature_end", "temperature_halflife")
+        least = ("fpu_root", "forced", *for_choosing, "c_visit", "c_scale")
+        require(self, "a number of at least 0", lambda x: 0 <= x < math.inf, *least)
+        require(self, "a number above 0", lambda x: 0 < x < math.inf, "noise_total", "policy_temperature")
+        require(self, "the share of noise in the priors, 0 to 1", lambda x: 0 <= x <= 1, "noise")
+        require(self, "1 action or more", lambda n: n >= 1, "considered")
         self.tree()
         for name, off in _OFF.items() if self.method == "gumbel" else ():
             if getattr(self, name) != off:
@@ -130,10 +132,17 @@ class LearnedSettings:
             rollout=self.rollout,
             rollout_plies=self.rollout_plies,
             solve=self.solve,
+            glance=self.glance,
+        )
+
+    def settled(self, game: Game) -> LearnedSettings:
+        """For this game: what depends on it is filled in."""
+        return replace(
+            self, temperature_halflife=self.temperature_halflife or min(game.rules.max_plies / 4, LONGEST_HALFLIFE)
         )
 
     def temperature_at(self, ply: int) -> float:
-        """For choosing the move at a ply of a game of self-play."""
+        """For choosing the move at a ply of a game of self-play, once `settled`."""
         share = math.exp2(-ply / self.temperature_halflife)
         return self.temperature_end + (self.temperature - self.temperature_end) * share
 
@@ -168,7 +177,7 @@ class LearnedSearch(Search):
 
     def __init__(self, game: Game, how: LearnedSettings | None = None, **options: Any) -> None:
         """`options` are those of `Search`: slots, nodes, leaves, cache_mb, symmetry."""
-        self.how = how or LearnedSettings()
+        self.how = (how or LearnedSettings()).settled(game)
         super().__init__(game, self.how.tree(), **options)
         record = self._settings
         record.rule = GUMBEL if self.how.method == "gumbel" else PUCT

@@ -16,11 +16,15 @@ proven when an action is proven to give its mover the most that the game can giv
 then those of the best for the mover, among equals of the one with the lowest action id of those proven so far. A chance node is proven
 when all outcomes are, and is worth their mean. Above a node that has just been proven its exact utilities are backed up.
 
+**A glance.** Where it is asked for, the first walk beyond a decision takes an action that ends the game with the most that it can give
+the mover, if there is one: that proves the node, and no prior can hide a win for long. Without it, an action must be walked to be seen.
+
 `phases(rules)` makes the functions for a game. They share their arguments:
 
     slot, nodes, edges   one tree (`mcts/tree.py`)
     lane                 one simulation under way (`lane_dtype`)
     state, actions       scratch: a record of the game; int32 [max_legal]
+    spare                [1]: scratch, one more record
     settings, table      `SETTINGS`; exploration factors by visits (`mcts/selection.py`)
 """
 
@@ -63,6 +67,7 @@ SETTINGS = np.dtype(
                 ("rollout_plies", np.int32),  # 0: to the end
                 ("rule", np.int8),
                 ("solve", np.int8),
+                ("glance", np.int8),
             ],
             align=True,
         ),
@@ -123,7 +128,7 @@ def phases(rules: Rules, evaluator: EvaluatorFactory = uniform_evaluator) -> Pha
     # ── 1. select ──
 
     def select(
-        slot: Any, nodes: Any, edges: Any, lane: Any, state: Any, actions: Any, settings: Any, table: Any
+        slot: Any, nodes: Any, edges: Any, lane: Any, state: Any, actions: Any, settings: Any, table: Any, spare: Any
     ) -> None:
         at, length = ROOT, 0
         if slot.nodes == 0:
@@ -147,7 +152,10 @@ def phases(rules: Rules, evaluator: EvaluatorFactory = uniform_evaluator) -> Pha
                 else:
                     scale = exploration(settings.rule, settings.c, settings.c_base, visits)
                 is_explored = at == ROOT and slot.explore == 1
-                if settings.rule == UCB1:
+                edge = at_once(node, edges, state, spare) if visits == 1 and settings.glance else NONE
+                if edge != NONE:
+                    node.mass += edges[edge].prior
+                elif settings.rule == UCB1:
                     edge = ucb1(node, nodes, edges, scale, slot.rng)
                 elif settings.rule == GUMBEL:
                     edge = (
@@ -171,6 +179,16 @@ def phases(rules: Rules, evaluator: EvaluatorFactory = uniform_evaluator) -> Pha
                 edges[edge].child = at
         lane.leaf, lane.length = at, length
         slot.depth = max(slot.depth, length)
+
+    def at_once(node: Any, edges: Any, state: Any, spare: Any) -> int:
+        """An edge that ends the game with the most that it can give to the mover; NONE where there is none."""
+        for edge in range(node.edges, node.edges + node.count):
+            spare[0] = state
+            after = spare[0]
+            result(after, edges[edge].action)
+            if is_terminal(after) and utility(after, node.mover) >= best_possible - TIE:
+                return int(edge)
+        return NONE
 
     def add_node(slot: Any, nodes: Any, edges: Any, state: Any, actions: Any) -> int:
         """A node for the position, evaluated where the game is over, expanded where chance moves; NONE without memory."""

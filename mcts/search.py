@@ -24,7 +24,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from base.errors import UserError
+from base.errors import UserError, require
 from base.seeds import Rng
 from games import Game, Rules
 from mcts.batches import gather_factory, scatter, turns
@@ -77,21 +77,16 @@ class Settings:
     """A random game is cut after so many plies and judged by the estimate there; 0: played to its end."""
     solve: bool = True
     """Carry proven utilities up the tree."""
+    glance: bool = False
+    """PUCT, with proofs: where the search first goes beyond a position, it looks for an action that wins at once, and takes it."""
 
     def __post_init__(self) -> None:
         if self.rule not in ("ucb1", "puct"):
             raise UserError(f"rule: expected 'ucb1' or 'puct', got {self.rule!r}")
-        for name in ("c", "c_init", "fpu"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise UserError(f"{name}: expected a number of at least 0, got {getattr(self, name)}")
-        if not (math.isfinite(self.c_base) and self.c_base > 0):
-            raise UserError(f"c_base: expected a number above 0, got {self.c_base}")
-        if not 0 <= self.rollout <= 1:
-            raise UserError(
-                f"rollout: expected the share of random games in a leaf's value, 0 to 1, got {self.rollout}"
-            )
-        if self.rollout_plies < 0:
-            raise UserError(f"rollout_plies: expected 0 (to the end) or more, got {self.rollout_plies}")
+        require(self, "a number of at least 0", lambda x: 0 <= x < math.inf, "c", "c_init", "fpu")
+        require(self, "a number above 0", lambda x: 0 < x < math.inf, "c_base")
+        require(self, "the share of random games in a leaf's value, 0 to 1", lambda x: 0 <= x <= 1, "rollout")
+        require(self, "0 (to the end) or more", lambda n: n >= 0, "rollout_plies")
 
 
 class Search:
@@ -127,7 +122,7 @@ class Search:
         self.cache = EvaluationCache(game, cache_mb)
         self._turned, self._renamed = turns(game, symmetry)
         self._leaves = leaves
-        self._states = game.blanks(slots * leaves)
+        self._states = game.blanks(slots * leaves + 1)  # the last one is scratch
         self._actions = np.zeros(rules.max_legal, np.int32)
         self._weights = np.zeros(0, np.float32) if weights is None else np.ascontiguousarray(weights, np.float32)
         self._values = np.zeros(max(1, len(rules.feature_names)), np.float32)
@@ -263,6 +258,7 @@ def _as_record(settings: Settings) -> tuple[Any, Any]:
     record.rule = UCB1 if settings.rule == "ucb1" else PUCT
     record.c = settings.c if settings.rule == "ucb1" else settings.c_init
     record.c_base, record.fpu, record.solve = settings.c_base, settings.fpu, settings.solve
+    record.glance = settings.glance and settings.solve and settings.rule == "puct"
     record.rollout, record.rollout_plies = settings.rollout, settings.rollout_plies
     rule, c, c_base = int(record.rule), float(record.c), float(record.c_base)
     table = [exploration(rule, c, c_base, max(visits, 1)) for visits in range(_TABLE)]
@@ -293,14 +289,14 @@ def run_factory(evaluator: EvaluatorFactory) -> Callable[[Rules], Callable[..., 
             values: Any,
             stop: Any,
         ) -> None:
-            lane, state, share = lanes[0], states[0], settings.rollout
+            lane, state, spare, share = lanes[0], states[0], states[len(lanes) :], settings.rollout
             for s in range(len(slots)):
                 slot, tree, links = slots[s], nodes[s], edges[s]
                 while slot.simulations < slot.target and stop[0] == 0:
                     if settings.solve and slot.nodes > 0 and tree[ROOT].proven:
                         break
                     states[0] = roots[s]
-                    select(slot, tree, links, lane, state, actions, settings, table)
+                    select(slot, tree, links, lane, state, actions, settings, table, spare)
                     if not is_settled(slot, tree, lane, state, actions):
                         if settings.rule != UCB1 and lane.leaf != NONE and tree[lane.leaf].count == 0:
                             expand(slot, links, tree[lane.leaf], state, actions)

@@ -145,7 +145,7 @@ class Tree:
 
     def prepare(self) -> None:
         """Compile what `advance` needs, on a tree of one node."""
-        slots: np.ndarray[Any, Any] = np.zeros_like(self.slots[:1])
+        slots: Any = np.zeros(1, self.slots.dtype)
         slots["nodes"] = 1
         self._keep(slots[0], np.zeros(1, self.nodes.dtype), np.zeros(1, EDGE), 0)
 

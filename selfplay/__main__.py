@@ -2,6 +2,7 @@
 
 python -m selfplay connect_four --player net:first,sims=200 --games 1000 --out games
 python -m selfplay tic_tac_toe --player rollouts:sims=500 --games 100 --out games      # the same again plays what is missing
+python -m selfplay connect_four --player net:first,resign=0.9,played_out=1 --games 1000 --out tried   # how often giving up is wrong
 python -m selfplay inspect runs/first/games                                            # lengths, outcomes, duplicates
 python -m selfplay inspect runs/first/games --game 7                                   # one game with its targets
 """

@@ -34,7 +34,7 @@ from games.engine.kernels import sampler
 from games.record import GameRecord
 from mcts.learned import LearnedSearch, LearnedSettings
 from mcts.search import BatchEvaluator
-from mcts.tree import ROOT
+from mcts.tree import ROOT, bytes_per_node
 from selfplay.settings import SelfPlaySettings
 
 Array = np.ndarray[Any, Any]
@@ -49,6 +49,8 @@ PATIENCE = 2
 class Work(NamedTuple):
     """What a worker did, counted."""
 
+    simulations: int = 0
+    """Of the searches that have ended, as made: what a proof made needless is not there."""
     batches: int = 0
     """Sent to the network."""
     rows: int = 0
@@ -91,17 +93,27 @@ class _Lane:
     """(actions, probabilities, visits) of each ply."""
 
 
+def nodes_of(settings: SelfPlaySettings) -> int:
+    """Of each tree: a part of the last moves' searches is kept."""
+    return 4 * max(settings.simulations, settings.fast_simulations) + 64
+
+
+def bytes_of_lanes(game: Game, settings: SelfPlaySettings) -> int:
+    """What the trees and the cache of a worker may grow to."""
+    tree = nodes_of(settings) * bytes_per_node(game, game.rules.max_legal)
+    return int(settings.slots * tree + settings.cache_mb * 2**20)
+
+
 class Lanes:
     """As many games at once as there are slots, from a queue of numbers."""
 
     def __init__(self, game: Game, settings: SelfPlaySettings, search: LearnedSettings, seed: int) -> None:
         settings.check(game)
         self.game, self.settings, self.seed = game, settings, seed
-        nodes = (
-            4 * max(settings.simulations, settings.fast_simulations) + 64
-        )  # of the last moves' searches a part is kept
-        self.search = LearnedSearch(game, search, slots=settings.slots, nodes=nodes, cache_mb=settings.cache_mb)
-        self._batches = self._evaluations = 0
+        self.search = LearnedSearch(
+            game, search, slots=settings.slots, nodes=nodes_of(settings), cache_mb=settings.cache_mb
+        )
+        self._simulations = self._batches = self._evaluations = 0
         self._lanes: list[_Lane | None] = [None] * settings.slots
         self._queue: deque[int] = deque()
         self._evaluator: BatchEvaluator | None = None
@@ -125,7 +137,8 @@ class Lanes:
     def work(self) -> Work:
         """All so far."""
         lookups, hits = self.search.cache.counts.tolist()
-        return Work(self._batches, self._batches * self.settings.slots, self._evaluations, lookups, hits)
+        rows = self._batches * self.settings.slots
+        return Work(self._simulations, self._batches, rows, self._evaluations, lookups, hits)
 
     @property
     def is_busy(self) -> bool:
@@ -190,6 +203,7 @@ class Lanes:
 
     def _move(self, slot: int, lane: _Lane) -> GameRecord | None:
         """Play what the search found; the record where that ended the game."""
+        self._simulations += int(self.search.tree.slots[slot].simulations)
         if lane.kind == OPENING:
             lane.opening -= 1
             self._play(slot, lane, self._drawn(slot, lane))

@@ -1,6 +1,6 @@
 """Who can play against itself for records alone, made from one line of text like the arena's players:
 
-    net:CHECKPOINT,sims=64,fast=16,full=0.25       a network, by the settings of self-play (`selfplay/settings.py`)
+    net:CHECKPOINT,sims=64,fast=16,resign=0.9      a network, by the settings of self-play (`selfplay/settings.py`)
     uniform:sims=64                                 the same search, all moves as likely and all positions worth nothing
     rollouts:sims=1000                              the same search, random games at the leaves
 
@@ -36,10 +36,19 @@ class SelfPlayer:
 
 
 def of_net(
-    checkpoint: str, /, sims: Count = 64, fast: Count = 16, full: float = 0.25, openings: float = 0.5, slots: Slots = 32
+    checkpoint: str,
+    /,
+    sims: Count = 64,
+    fast: Count = 16,
+    full: float = 0.25,
+    openings: float = 0.5,
+    resign: float = 1.0,
+    played_out: float = 0.1,
+    slots: Slots = 32,
 ) -> dict[str, Any]:
-    """a network; `fast` simulations where the search is not a full one"""
-    return {"simulations": sims, "fast_simulations": fast, "full": full, "openings": openings, "slots": slots}
+    """a network; `fast` simulations where the search is not a full one; resign=0.9,played_out=1 tells how often that would be wrong"""
+    how = {"simulations": sims, "fast_simulations": fast, "full": full, "openings": openings}
+    return how | {"resign": resign, "played_out": played_out, "slots": slots}
 
 
 def of_uniform(sims: Count = 64, fast: Count = 16, full: float = 0.25, slots: Slots = 32) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from base.errors import UserError
+from base.errors import UserError, require
 from games import Game
 
 
@@ -35,20 +35,12 @@ class SelfPlaySettings:
     """The share of games that are played out all the same, to measure how often resigning would have been wrong. AlphaGo Zero: 0.1."""
 
     def __post_init__(self) -> None:
-        for name in ("simulations", "fast_simulations", "slots"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        for name in ("full", "openings", "resign", "played_out"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"{name}: expected 0 to 1, got {getattr(self, name)}")
-        if self.full == 0:
-            raise UserError("full: expected more than 0, for only positions searched fully train the policy")
-        if self.opening_plies < 0 or (self.openings > 0 and self.opening_plies < 1):
-            raise UserError(f"opening_plies: expected at least 1, got {self.opening_plies}")
-        if not (math.isfinite(self.opening_temperature) and self.opening_temperature > 0):
-            raise UserError(f"opening_temperature: expected a number above 0, got {self.opening_temperature}")
-        if not self.cache_mb >= 0:
-            raise UserError(f"cache_mb: expected at least 0, got {self.cache_mb}")
+        require(self, "at least 1", lambda n: n >= 1, "simulations", "fast_simulations", "slots")
+        require(self, "0 to 1", lambda x: 0 <= x <= 1, "full", "openings", "resign", "played_out")
+        require(self, "more than 0, for only positions searched fully train the policy", lambda x: x > 0, "full")
+        require(self, "at least 1", lambda n: n >= 1 or (n == 0 and self.openings == 0), "opening_plies")
+        require(self, "a number above 0", lambda x: 0 < x < math.inf, "opening_temperature")
+        require(self, "at least 0", lambda x: x >= 0, "cache_mb")
 
     def check(self, game: Game) -> None:
         """What does not go with the game."""

@@ -10,7 +10,7 @@ from arena.players import make_player
 from base.errors import UserError
 from base.files import read_json
 from base.seeds import below, generator
-from benchmarks import effort, organs, positions
+from benchmarks import organs, positions
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.alphabeta.player import Search
 from classical.scores import WIN
@@ -119,13 +119,3 @@ def test_every_organ_is_a_switch_and_a_search_without_difference_is_even() -> No
     even = organs.play(game, "checks", "nodes=300", 8, 0)  # connect four knows none
     assert even.score().value == 0.5
     assert organs.concerns(GAME, "checks") and not organs.concerns(game, "null")
-
-
-def test_effort_is_measured_and_carried_on_by_two_plies() -> None:
-    assert effort.extrapolated([10.0, 30.0, 300.0], 3) == 300.0
-    assert effort.extrapolated([10.0, 30.0, 300.0], 5) == 300.0 * 30.0
-    assert effort.extrapolated([10.0, 30.0, 300.0], 6) == 30.0 * 30.0**2
-    name, state = effort.middlegames(GAME)[0]
-    bare = effort.bare_nodes(GAME, state, 4, 10_000)
-    assert name == "BK.02" and len(bare) == 3 and bare[0] < bare[1] < bare[2]
-    assert effort.nodes(GAME, state, AlphaBetaSettings(depth=3)) < bare[2]

@@ -3,20 +3,24 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from arena.match import Match
 from base.errors import UserError
-from benchmarks import ablation, depths, rollouts, search, solver
+from benchmarks import ablation, arena, depths, mctx_peer, memory, never_loses, rollouts, search, selfplay, solver
 from benchmarks import games as benchmark
 from benchmarks.tables import Options, header, line, random_position
 from classical.alphabeta import AlphaBetaSettings
 from classical.solver import Solver
 from games import Game, builtin_games, load
+from selfplay.settings import SelfPlaySettings
 
 ROOT = Path(__file__).parents[1]
 
@@ -213,3 +217,69 @@ def test_a_wrong_option_is_a_mistake(arguments: list[str], message: str, capsys:
     with pytest.raises(SystemExit):
         search.main(arguments)
     assert message in capsys.readouterr().err
+
+
+# ── the arena ──
+
+
+def test_a_perfect_player_keeps_what_openings_are_worth_and_a_random_one_does_not() -> None:
+    game = load("tic_tac_toe")
+    perfect = never_loses.outcomes(Match(game, "solver:mb=1", "random", 1, "plies=2"), 8, 0)
+    assert sum(perfect.values()) == 16 and not any(result < worth for worth, result in perfect)
+    faulty = never_loses.outcomes(Match(game, "random", "solver:mb=1", 1, "plies=2"), 8, 0)
+    assert any(result < worth for worth, result in faulty)
+    drawn = never_loses.text(Counter({(0, 1): 1, (0, -1): 3})).splitlines()[2]
+    assert drawn.split() == ["drawn", "4", "1", "0", "3", "25.0%"]
+
+
+def test_giving_something_away_is_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    rest = ["--against", "solver:mb=1", "--games", "12", "--openings", "plies=2", "--workers", "0", "--json"]
+    assert never_loses.main(["tic_tac_toe", "--player", "random", *rest]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["given away"] > 0 and sum(row["games"] for row in found["rows"]) == 12
+    with pytest.raises(UserError, match="expected a game of two players and zero sum, got dots_and_boxes"):
+        never_loses.main(["dots_and_boxes:players=3"])
+
+
+def test_the_loop_of_the_arena_is_timed_over_the_same_games() -> None:
+    match, openings = arena.drawn(load("tic_tac_toe"), ("random", "random:seed=1"), 6)
+    cost, players = arena.measure(match, openings, 1)
+    assert cost.moves == sum(len(player.said) for player in players) > 0 and cost.overhead > 0
+    again = arena.play(match, openings, [arena.Repeating(each) for each in players])
+    assert again.games == 6 and sum(again.moves) == cost.moves
+
+
+# ── self-play and memory ──
+
+
+def test_self_play_does_without_its_peer_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(mctx_peer, "missing", lambda: ["mctx", "pgx"])
+    selfplay.show_peer("resnet:5x64", SelfPlaySettings(), 1.0, 7000.0)
+    monkeypatch.setattr(mctx_peer, "missing", list)
+    selfplay.show_peer("mlp:3x128", SelfPlaySettings(), 1.0, 7000.0)
+    assert capsys.readouterr().out.splitlines() == [
+        "  mctx+pgx  not installed: mctx, pgx",
+        "  mctx+pgx  not of mlp:3x128, only of resnet:BLOCKSxCHANNELS",
+    ]
+
+
+@pytest.mark.skipif(bool(mctx_peer.missing()), reason="mctx and pgx are not installed")
+def test_self_play_is_measured_beside_its_peer(capsys: Any) -> None:
+    selfplay.show_peer("resnet:1x8", SelfPlaySettings(slots=2, simulations=4), 0.2, 1e6)
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[3] for row in rows] == ["2", "8"] and all(row.endswith("×") for row in rows)
+
+
+def test_memory_that_grows_with_a_full_window_is_noticed(capsys: Any) -> None:
+    games = np.arange(1.0, 41.0) * 64
+    window = np.minimum(games, 640.0)
+    for climb, code in ((0.0, 0), (0.5, 1)):  # megabytes an iteration, once it is full
+        resident = 300 + window / 64 + climb * np.maximum(0, np.arange(40) - 9)
+        assert memory.report(np.stack([games, resident, window, window / 100], 1), most=5.0) == code
+        said = capsys.readouterr().out
+        assert "640 310.0 640 6.40 full" in " ".join(said.split())
+        assert f"over 31 iterations: {climb * 30:+.1f} MB" in said
+    with pytest.raises(UserError, match="expected 12 iterations with a full window, got 10"):
+        memory.report(np.stack([games, games, games, games], 1)[:10] * [1, 1, 0, 1] + [0, 0, 5, 0], 5.0)
+    with pytest.raises(UserError, match="on a system that tells how much memory"):
+        memory.report(np.full((20, 4), np.nan), 5.0)

@@ -158,6 +158,8 @@ def test_an_option_that_the_engine_does_not_take_is_one_line(options, complaint,
         ("gtp:gnugo", "chess", "gtp: expected the game of go, got chess"),
         ("gtp:gnugo,level=1", "go", "gtp: unknown option 'level'"),
         ("gtp:false", "go", "gtp: 'false' left with exit code 1"),
+        ("uci:cat,ms=5", "chess", "uci: 'cat' repeats what it is told: expected a program that speaks UCI"),
+        ("gtp:cat", "go", "gtp: 'cat' repeats what it is told: expected a program that speaks GTP"),
     ],
 )  # fmt: skip
 def test_an_engine_that_does_not_start_is_one_line(text, game, complaint):
@@ -173,7 +175,7 @@ def test_last_words_are_told(log):
 
 def test_a_program_that_says_nothing_is_not_an_engine(log, monkeypatch):
     monkeypatch.setattr(arena.engines, "STARTING", 0.3)
-    monkeypatch.setattr("arena.uci.STARTING", 0.3)
+    monkeypatch.setattr("arena.uci.HELLO", 0.3)
     with pytest.raises(UserError, match="no answer in time as it was started"):
         uci("mute", log)
 

@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from base.errors import ECHOED, Arguments, echoing, nearest, short
+from base.errors import ECHOED, Arguments, UserError, echoing, nearest, require, short
 
 ROOT = Path(__file__).parents[1]
 
@@ -100,6 +101,15 @@ def test_good_arguments_are_parsed() -> None:
 
 def test_a_user_error_is_one_line_without_traceback(tmp_path: Path) -> None:
     assert ends(tmp_path, "raise UserError('no such game')") == (2, "", "python -m prog: error: no such game\n")
+
+
+def test_first_field_beyond_its_bound_is_named_with_what_it_is() -> None:
+    settings = SimpleNamespace(slots=3, simulations=0, games=-1, share=float("nan"))
+    require(settings, "at least 1", lambda n: n >= 1, "slots")
+    with pytest.raises(UserError, match=r"^simulations: expected at least 1, got 0$"):
+        require(settings, "at least 1", lambda n: n >= 1, "slots", "simulations", "games")
+    with pytest.raises(UserError, match=r"^share: expected 0 to 1, got nan$"):
+        require(settings, "0 to 1", lambda x: 0 <= x <= 1, "share")
 
 
 def test_two_lines_of_a_message_are_kept_and_more_are_joined(tmp_path: Path) -> None:

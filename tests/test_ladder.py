@@ -23,7 +23,8 @@ from arena.laddering import checkpoints_of
 from arena.match import Job, play_block
 from arena.openings import Opening
 from arena.players import make_player, options_of
-from arena.rungs import read_rungs, standard_rungs
+from arena.rungs import Rungs, read_rungs, standard_rungs
+from arena.scale import Scale
 from arena.standings import Standings, brief
 from arena.store import Counts, Store, default_file, result_of
 from base.errors import UserError
@@ -506,3 +507,20 @@ def test_the_curve_of_a_run_is_stored_by_the_weights(rungs_of_nim, capsys):
     for path, each in zip(all_of("runs/first"), found["checkpoints"], strict=True):
         assert each["player"].startswith(f"net:{read_card(path).short},sims=0")
         assert 0 < sum(rung["games"] for rung in each["rungs"]) <= 12
+
+
+def test_the_rungs_of_a_scale_are_made_once_however_many_are_placed(store, monkeypatch):
+    made = Counter()
+
+    def counted(text, game):
+        made[text] += 1
+        return make_player(text, game)
+
+    monkeypatch.setattr("arena.ladder.make_player", counted)
+    scale = Scale(
+        NIM, Rungs(("random", "minimax:depth=1", "minimax:depth=2"), "random"), store, opponents=["minimax:depth=1"]
+    )
+    assert scale.names == sorted(make_player(text, NIM).name for text in scale.rungs.players)
+    places = [scale.place(text, 4, 0) for text in ("random:seed=1", "random:seed=2")]
+    assert [place.row.games for place in places] == [4, 4]
+    assert made == dict.fromkeys([*scale.rungs.players, "random:seed=1", "random:seed=2"], 1)

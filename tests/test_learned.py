@@ -112,7 +112,7 @@ def test_without_exploring_a_blind_search_is_that_of_the_compiled_driver(name: s
         walk(batched, slot)
         assert_same_tree(batched, compiled, slot, slot)
     if how is PLAIN:
-        plain = Search(game, Settings(rule="puct", rollout=0.0), nodes=3000)
+        plain = Search(game, Settings(rule="puct", rollout=0.0, glance=True), nodes=3000)
         plain.begin(0, decision(game), generator(1, "test", 0))
         plain.run(300)
         assert_same_tree(batched, plain)
@@ -352,6 +352,15 @@ def test_temperature_halves_towards_its_end() -> None:
     assert [how.temperature_at(ply) for ply in (0, 10, 20)] == pytest.approx([1.0, 0.6, 0.4])
 
 
+def test_temperature_falls_faster_in_short_games_unless_it_is_said_how_fast() -> None:
+    games = {"tic_tac_toe": 2.25, "connect_four": 10.5, "chess": 19.0}
+    for name, plies in games.items():
+        assert PLAIN.settled(load(name)).temperature_halflife == plies
+        assert replace(PLAIN, temperature_halflife=7.0).settled(load(name)).temperature_halflife == 7.0
+    search = LearnedSearch(load("tic_tac_toe"), PLAIN, nodes=10)
+    assert search.how.temperature_at(9) == pytest.approx(0.2 + 0.6 / 16)
+
+
 # ── proofs ──
 
 
@@ -427,6 +436,45 @@ def test_proven_win_is_played_however_unlikely_the_policy_finds_it(how: LearnedS
     assert target.proven and search.choose(0) == 0 and target.probabilities[0] == 1
     assert tuple(target.utilities) == (1.0, -1.0)
     assert search.is_done()
+
+
+class Blindfold(Even):
+    """Thinks next to nothing of the first column."""
+
+    def answer(self, row: Any) -> tuple[Any, Any]:
+        return np.array([-14.0, 0, 0, 0, 0, 0, 0]), np.zeros(2)
+
+
+@BOTH
+def test_win_at_once_is_seen_in_a_few_simulations_though_its_prior_is_a_millionth(how: LearnedSettings) -> None:
+    game = load("connect_four")
+    winning, evaluator = game.play("1 2 1 2 1 3"), Blindfold(game)
+    how = replace(how, considered=4)
+    for simulations in (2, 8):
+        search = searched(game, simulations, how, winning, evaluator=evaluator)
+        target = search.target()
+        assert search.tree.children(search.tree.root())["prior"].min() < 1e-6
+        assert target.proven and search.choose(0) == 0 and target.probabilities[0] == 1
+        assert tuple(target.utilities) == (1.0, -1.0)
+    blind = searched(game, 8, replace(how, glance=False), winning, evaluator=evaluator)
+    assert not blind.target().proven and blind.target().visits[0] == 0
+
+
+@pytest.mark.parametrize("glance", [True, False])
+def test_answer_that_wins_at_once_is_seen_below_the_root(glance: bool) -> None:
+    game = load("connect_four")  # after any move but 1, the second player completes column 1
+    search = searched(game, 40, replace(PLAIN, glance=glance), game.play("2 1 2 1 7 1"), evaluator=Blindfold(game))
+    edges = search.tree.children(search.tree.root())
+    lost = edges["action"][edges["proven"] == 1].tolist()
+    assert lost == ([1, 2, 3, 4, 5, 6] if glance else [])
+    assert (search.choose(0) == 0) == glance
+
+
+def test_game_may_end_at_once_without_being_won() -> None:
+    game = load("tic_tac_toe")  # the last cell draws
+    state = game.play("a1 b2 c3 a2 c2 c1 a3 b3")
+    search = searched(game, 8, state=state, evaluator=Even(game))
+    assert search.target().proven and tuple(search.target().utilities) == (0.0, 0.0)
 
 
 # ── symmetries ──

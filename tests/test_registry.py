@@ -105,6 +105,11 @@ def test_a_wrong_name_says_what_is_allowed(text, expected):
             "gain=gain, policy_planes=22,",
             "policy_planes: expected at most 21, for there are 21 actions and 1×1 cells; got 22",
         ),
+        (
+            "feature_weights=[1] * 6",
+            "material=['odd 3s']",
+            "material: expected names of features .odd 1s, odd 2s.*got 'odd 3s'",
+        ),
         ("feature_weights=[1] * 6", "feature_weights=(1, 2)", "feature_weights: expected one per feature .6., got 2"),
         ('seats=["mover"]', 'seats=["moves"]', "seats: expected names of State's fields .heaps, mover., got 'moves'"),
         ("values=(-1, 1)", "values=(1, -1)", "values: expected ascending numbers"),

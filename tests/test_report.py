@@ -27,8 +27,9 @@ from train.budget import Budget
 from train.config import Config, compose, to_toml
 from train.evaluation import Evaluation
 from train.journal import History, Journal
+from train.recorded import with_games
 from train.report.artefacts import command
-from train.report.charts import APART, MOST, Curve, shares, spread, thinned, ticks
+from train.report.charts import APART, MOST, Curve, shares, shortened, spread, thinned, ticks
 from train.report.found import find
 from train.report.page import NAMED
 from train.report.progress import calibrated
@@ -278,7 +279,8 @@ def test_three_players_are_told_by_utilities(tmp_path: Path) -> None:
     for games in (8, 16):
         outcomes = {f"selfplay/wins of player {player}": 0.3 for player in range(3)} | {"selfplay/draws": 0.1}
         rungs = {"against/random utility": 0.5, "against/random utility low": 0.4, "against/random utility high": 0.6}
-        history.add(games, outcomes | rungs | {"against/uct:sims=30 utility": -0.25})
+        ends = {"against/uct:sims=30 utility low": -0.5, "against/uct:sims=30 utility high": 0.0}
+        history.add(games, outcomes | rungs | ends | {"against/uct:sims=30 utility": -0.25})
     tally = {
         "games": 12,
         "wins": 7,
@@ -289,8 +291,12 @@ def test_three_players_are_told_by_utilities(tmp_path: Path) -> None:
     }
     write_json(tmp_path / "run/eval/00000016.arena.json", asdict(Evaluation("", {}, {"random": tally})))
     text = report(tmp_path / "run", tmp_path / "page.html").text
-    assert "mean utility against uct:sims=30, the hardest of 2 rungs, is -0.25: below the 0 of an equal player" in text
+    assert (
+        "mean utility against uct:sims=30, the hardest of 2 rungs, is -0.25 [-0.50, +0.00]: below the 0 of an equal player"
+        in text
+    )
     assert "random 12 7 / 2 / 3 +0.50 [+0.40, +0.60]" in text and "16 games: player 2 30.0%" in text
+    assert "player 0 wins 30%, player 1 wins 30%, player 2 wins 30%, 10% are drawn" in text
 
 
 def test_run_whose_rules_are_gone_has_a_page_that_says_so(tmp_path: Path) -> None:
@@ -365,6 +371,19 @@ def test_command_makes_the_same_configuration(tmp_path: Path) -> None:
     )
 
 
+def test_command_names_the_recorded_games_that_the_run_began_with(tmp_path: Path) -> None:
+    write_text(tmp_path / "games.txt", "a1 b1 a2 b2 a3\n")
+    config = with_games(TINY, [str(tmp_path / "games.txt")], GAME)
+    history = begun(tmp_path / "run", config)
+    history.add(0, {"supervised/top-1": 0.375, "supervised/top-1 before": 0.125})
+    words = shlex.split(command(find(str(tmp_path / "run"))))
+    options = parser_of_runs().parse_args(words[3:])
+    composed = compose(load(options.game), options.config, options.set)
+    assert with_games(composed, options.from_games, GAME) == config
+    text = report(tmp_path / "run", tmp_path / "page.html").text
+    assert "Having learned from recorded games it named the move in 38% of those held back, 12% before." in text
+
+
 # ── drawings ──
 
 
@@ -393,6 +412,12 @@ def test_thinned_curve_keeps_its_ends_and_its_mean(n: int) -> None:
     assert len(found.games) == len(found.values) == len(found.low) == len(found.high) <= MOST
     assert found.games[-1] == n - 1 and found.values[-1] == curve.values[-1]
     assert list(found.games) == sorted(set(found.games)) and min(found.values) >= 0 and max(found.values) <= 6
+
+
+@given(st.sampled_from(["alphabeta:depth=4", "uct:sims=1000", "a name without a colon"]), st.integers(4, 30))
+def test_shortened_names_fit_and_keep_their_end(name: str, room: int) -> None:
+    found = shortened(name, room)
+    assert len(found) <= room and found[-3:] == name[-3:] and (found == name or "…" in found)
 
 
 def columns(svg: str) -> Iterator[float]:

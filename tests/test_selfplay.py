@@ -14,6 +14,7 @@ from mcts.learned import LearnedSettings
 from selfplay.play import Lanes
 from selfplay.settings import SelfPlaySettings
 from selfplay.statistics import Statistics
+from selfplay.workers import Setup, Workers, uniform
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes:rows=2,cols=2,players=3", "backgammon:start=hyper"]
 FEW = SelfPlaySettings(simulations=12, fast_simulations=4, full=0.5, slots=8, opening_plies=3)
@@ -177,3 +178,30 @@ def test_statistics_count_what_the_records_say() -> None:
 def test_settings_that_make_no_sense_are_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
         SelfPlaySettings(**change)
+
+
+def test_work_is_counted_alike_whoever_did_it() -> None:
+    game, few = load("tic_tac_toe"), replace(FEW, cache_mb=0.0)
+    with Workers(Setup("tic_tac_toe", few, LearnedSettings(), 7), 0) as workers:
+        workers.use("")
+        records = list(workers.play(range(12)))
+    found = []
+    for slots in (1, 8):
+        lanes = Lanes(game, replace(few, slots=slots), LearnedSettings(), 7)
+        lanes.use(uniform(game, slots), "uniform")
+        played(lanes, range(12))
+        found.append(lanes.work)
+    one, many = found
+    assert len(records) == 12 and workers.work.evaluations == many.evaluations
+    assert one.evaluations == many.evaluations == one.rows == one.batches
+    assert many.rows == 8 * many.batches > many.evaluations and (many.lookups, many.hits) == (0, 0)
+    assert many.minus(one).plus(one) == many
+
+
+def test_what_the_cache_has_is_not_evaluated_again() -> None:
+    game = load("tic_tac_toe")
+    without, with_cache = lanes_of(game, replace(FEW, cache_mb=0.0)), lanes_of(game)
+    assert played(without, range(20)) == played(with_cache, range(20))
+    work = with_cache.work
+    assert work.lookups == without.work.evaluations and work.hits > 0
+    assert work.evaluations == work.lookups - work.hits

@@ -44,6 +44,24 @@ def test_network_and_rollouts_play(tmp_path: Path) -> None:
     assert all(record.searched.sum() > 2 for record in read_records(tmp_path / "two", GAME))
 
 
+def test_how_often_resigning_would_be_wrong_is_told(tmp_path: Path, capsys: Any) -> None:
+    net = make_net("mlp:1x8", GAME, 1)
+    path = save(tmp_path / "net", net, Card(GAME.name, GAME.version, net.text))
+    generate(tmp_path / "out", 30, f"net:{path},sims=6,fast=4,slots=8,resign=0.05,played_out=1")
+    said = capsys.readouterr().out
+    tried = [
+        record.metadata["resigns"] for record in read_records(tmp_path / "out", GAME) if "resigns" in record.metadata
+    ]
+    wrong = sum(each["wrong"] for each in tried)
+    assert len(tried) > 5
+    assert (
+        f"resigned: 0; played out to know better: {len(tried)}, of which wrongly given up: {wrong / len(tried):.1%}"
+        in said
+    )
+    with pytest.raises(UserError, match="resign: expected 0 to 1, got 2"):
+        generate(tmp_path / "no", 1, f"net:{path},resign=2")
+
+
 def test_inspection_draws_every_position_with_its_targets(tmp_path: Path, capsys: Any) -> None:
     generate(tmp_path, 6)
     capsys.readouterr()

@@ -95,7 +95,7 @@ def samples(game: Game, count: int) -> list[Any]:
     length = max(2, len(_random_game(game, 0)))
     found: list[Any] = []
     for number in range(count):
-        ply = number * min(APART, 2 * length // (3 * count))
+        ply = number * max(1, min(APART, 2 * length // (3 * count)))
         found.append(_sample(game, ply, number) if number else _settled(game, game.initial(), 0))
     return [state for state in found if state is not None]
 

@@ -13,6 +13,7 @@ Layout = dict[str, dict[str, list[object]]]
 Chart = tuple[str, str, list[str]]
 """Title, kind (a line each, or one line with a band: value, low, high), tags."""
 LINES, BAND = "Multiline", "Margin"
+EXPLAINED = "fresh/policy explained"
 
 
 def layout(names: Iterable[str]) -> Layout:
@@ -35,34 +36,44 @@ def layout(names: Iterable[str]) -> Layout:
 def stronger(known: set[str]) -> Iterator[Chart]:
     yield _band("Elo of the search, 95 %", "elo/search")
     yield _band("Elo of the policy alone, 95 %", "elo/policy")
-    yield _lines("solver: moves that keep the value", "accuracy/search", "accuracy/policy")
-    for three in _threes(_like(known, r"accuracy/search stage \d+")):
-        stages = ", ".join(tag.rpartition(" ")[2] for tag in three)
-        yield _lines(f"the same of the search, by fifth of the game: {stages}", *three)
-    yield _lines("solver: Brier score of the value", "brier/search", "brier/policy")
-    for tag in _like(known, r"against/.* wins"):
-        rung = tag.removesuffix(" wins")
-        yield _lines(rung.replace("/", " ", 1), tag, f"{rung} draws", f"{rung} losses")
     for tag in _like(known, r"against/.* utility"):
         yield _band(f"{tag.replace('/', ' ', 1)}, 95 %", tag)
 
 
+def weighed(known: set[str]) -> Iterator[Chart]:
+    """Apart, since within a category TensorBoard draws bands last."""
+    yield _lines("solver: moves that keep the value: search, policy", "accuracy/search", "accuracy/policy")
+    for three in _threes(_like(known, r"accuracy/search stage \d+")):
+        stages = ", ".join(tag.rpartition(" ")[2] for tag in three)
+        yield _lines(f"the same of the search, by fifth of the game: {stages}", *three)
+    yield _lines("solver: Brier score of the value: search, policy", "brier/search", "brier/policy")
+    for tag in _like(known, r"against/.* wins"):
+        rung = tag.removesuffix(" wins")
+        yield _lines(f"{rung.replace('/', ' ', 1)}: wins, draws, losses", tag, f"{rung} draws", f"{rung} losses")
+
+
 def learning(known: set[str]) -> Iterator[Chart]:
-    yield _lines("policy's loss over its targets' entropy", "loss/policy", "loss/entropy", "loss/divergence")
-    yield _lines("value's loss, all together", "loss/value", "loss/total")
-    yield _lines("new games: the search's choice is the network's first", "fresh/top-1")
+    yield _lines("policy: loss, entropy of its targets, difference", "loss/policy", "loss/entropy", "loss/divergence")
+    yield _lines("loss: value's, and all together", "loss/value", "loss/total")
+    yield _lines(
+        "new games: the search's choice is the policy's first; share of it explained", "fresh/top-1", EXPLAINED
+    )
     yield _lines("new games: right sign, network and EVAL", "fresh/value sign", "fresh/eval sign")
     for three in _threes(_like(known, r"fresh/value sign stage \d+")):
         stages = ", ".join(tag.rpartition(" ")[2] for tag in three)
         yield _lines(f"new games: the network's right sign, by fifth of the game: {stages}", *three)
     yield _lines("new games: loss of value, network and EVAL", "fresh/value loss", "fresh/eval loss")
     yield _lines("new games: Brier score, network and EVAL", "fresh/value brier", "fresh/eval brier")
-    yield _lines("new games: spread of the value", "fresh/value spread", "fresh/eval spread")
+    yield _lines("new games: spread of the value, network and EVAL", "fresh/value spread", "fresh/eval spread")
+    yield _lines(
+        "value and outcome, correlation: network, search", "fresh/value correlation", "selfplay/search correlation"
+    )
     yield _lines("new games: policy's loss and its own entropy", "fresh/policy loss", "fresh/policy entropy")
     yield _lines("learning rate", "learning/rate")
     yield _lines("length of the gradient", "learning/gradient")
     yield _lines("weights: how far they moved, as a share", "learning/update")
     yield _lines("weights: their length", "learning/weights")
+    yield _lines("recorded games: first choice, before and after", "supervised/top-1 before", "supervised/top-1")
 
 
 def healthy(known: set[str]) -> Iterator[Chart]:
@@ -79,8 +90,14 @@ def healthy(known: set[str]) -> Iterator[Chart]:
         yield _lines("who wins" if not i else f"who wins ({i + 1})", *three)
     for i, three in enumerate(_threes(_like(known, r"selfplay/utility of player \d+"))):
         yield _lines("mean utility" if not i else f"mean utility ({i + 1})", *three)
-    yield _lines("different openings, repeated games", "selfplay/openings", "selfplay/duplicates")
+    yield _lines(
+        "openings: different ones, the commonest start; repeated games",
+        "selfplay/openings",
+        "selfplay/same start",
+        "selfplay/duplicates",
+    )
     yield _lines("entropy of the policies to learn", "selfplay/root entropy")
+    yield _lines("policies to learn are visits to this power", "selfplay/target exponent")
     yield _lines("search's value against the outcome, mean square", "selfplay/surprise")
     yield _lines("resignations: all, and wrong ones", "selfplay/resigned", "selfplay/wrong resignations")
     yield _lines("age of the data, in games", "window/age", "window/games")
@@ -88,17 +105,20 @@ def healthy(known: set[str]) -> Iterator[Chart]:
 
 
 def spent(known: set[str]) -> Iterator[Chart]:
-    yield _lines("shares of the time", "time/self-play", "time/learning", "time/evaluation")
+    yield _lines(
+        "shares of the time: self-play, learning, evaluation", "time/self-play", "time/learning", "time/evaluation"
+    )
     yield _lines("games per second", "speed/games per second")
     yield _lines("positions and evaluations per second", "speed/positions per second", "speed/evaluations per second")
     yield _lines("batches filled, evaluations found in the cache", "speed/batch fill", "speed/cache hits")
     yield _lines("time for everything else", "time/other")
     yield _lines("megabytes", "window/megabytes", "memory/megabytes")
-    yield _lines("positions to learn from", "window/positions")
+    yield _lines("positions to learn from: in the window, made so far", "window/positions", "window/made")
 
 
 QUESTIONS: dict[str, Callable[[set[str]], Iterator[Chart]]] = {
     "1. Is it getting stronger?": stronger,
+    "1. … against whom, and how accurate is it?": weighed,
     "2. Is it learning?": learning,
     "3. Is self-play healthy?": healthy,
     "4. Where does the time go?": spent,

@@ -27,7 +27,7 @@ from arena.scale import Place, Scale
 from arena.standings import brief, signed
 from arena.store import Store, default_file
 from arena.tally import Estimate
-from base.errors import UserError
+from base.errors import UserError, require
 from base.options import written
 from base.pool import run_jobs
 from games import Game
@@ -56,12 +56,8 @@ class EvaluationSettings:
     """Positions on which its moves are judged by the solver, of the last four fifths of games that the solver can do. 0: none."""
 
     def __post_init__(self) -> None:
-        for name in ("every", "sample"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{name}: expected 0 or more, got {getattr(self, name)}")
-        for name in ("rung_games", "games", "simulations"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}: expected at least 1, got {getattr(self, name)}")
+        require(self, "0 or more", lambda n: n >= 0, "every", "sample")
+        require(self, "at least 1", lambda n: n >= 1, "rung_games", "games", "simulations")
         if not self.rungs:
             raise UserError("rungs: expected one player at least, got none")
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from base.errors import UserError
+from base.options import written
 from games import Game, load
 from games.record import GameRecord, read_records
 from train.names import RUNS, folder_of, name_for
@@ -33,14 +34,16 @@ def fit_only(options: argparse.Namespace) -> int:
     games = played(game, records)
     if not len(games):
         raise UserError(f"--eval-only: expected finished games of {game.name} in {source}, found none")
-    rows = positions(game, games).quiet()
-    if not len(rows):
+    quiet = positions(game, games).quiet()
+    if not len(quiet):
         raise UserError(f"--eval-only: expected quiet positions in the {len(games)} games of {source}, found none")
-    found = study(game, rows, source, len(games))
+    found = study(game, quiet, source, len(games))
     path = Path(options.out or RUNS / f"{name_for(game.name)}.eval.json")
     found.weights.save(path)
     print(found.text(game))
-    print("\n" + commands(game, path))
+    rows = commands(game, path)
+    width = max(len(name) for name, _ in rows) + 3
+    print("\n".join(["", *(f"{name:{width}}{text}" for name, text in rows)]))
     return 0
 
 
@@ -73,19 +76,15 @@ def enough(records: Iterator[GameRecord]) -> Iterator[GameRecord]:
         yield record
 
 
-def commands(game: Game, path: Path) -> str:
+def commands(game: Game, path: Path) -> list[tuple[str, str]]:
     """What can be done with the weights."""
-    spec, file = shlex.quote(game.spec), str(path)
-    rows = [("the weights", file)]
+    spec, file = shlex.quote(game.spec), written(str(path))
+    rows = [("the weights", str(path))]
     if game.players == 2 and game.rules.zero_sum and game.rules.chance is None:
-        strong = shlex.quote(f"alphabeta:depth=5,eval={file}")
+        fitted = shlex.quote(f"alphabeta:depth=5,eval={file}")
         rows.append(
-            ("against those set by hand", f"python -m arena match {spec} {strong} alphabeta:depth=5 --games 400")
-        )
-        rows.append(
-            ("play against them", f"python -m arena play {spec} human {shlex.quote(f'alphabeta:ms=500,eval={file}')}")
+            ("EVAL against that by hand", f"python -m arena match {spec} {fitted} alphabeta:depth=5 --games 400")
         )
     tree = shlex.quote(f"uct:sims=1000,eval={file},rollout=0")
-    rows.append(("as leaves of a tree", f"python -m arena match {spec} {tree} uct:sims=1000 --games 200"))
-    width = max(len(name) for name, _ in rows) + 3
-    return "\n".join(f"{name:{width}}{text}" for name, text in rows)
+    rows.append(("EVAL in a tree", f"python -m arena match {spec} {tree} uct:sims=1000 --games 200"))
+    return rows

@@ -39,7 +39,7 @@ Guess = tuple[Array, Array]
 
 POSITIONS, TREE = 4, 2
 """How many, and of which of them the tree is drawn."""
-NODES, DEEP = 26, 4  # of the tree that is drawn: edges, and how many of them one below the other
+NODES, DEEP, WIDE = 16, 4, 4  # of the tree that is drawn: edges, how many one below the other, how many below one node
 LONGEST = 60_000  # letters of a game that is shown
 
 
@@ -66,7 +66,7 @@ class Gallery:
     def about(self) -> dict[str, str]:
         return {
             "about/configuration": _code(f"# what {self.run.folder}/config.toml says\n{to_toml(self.config)}"),
-            "about/commands": _code("\n".join(f"{command:72}  # {what}" for what, command in self.commands())),
+            "about/commands": _code("\n\n".join(f"# {what}\n{command}" for what, command in self.commands())),
         }
 
     def commands(self) -> list[tuple[str, str]]:
@@ -96,12 +96,12 @@ class Gallery:
     def pictures(self, view: View) -> dict[str, Array]:
         found = self._searched(view.learner)
         if view.guesses:
-            figure = pictures.values(view.guesses, "Can their word be taken? Games that nobody has learned from yet")
+            figure = pictures.values(view.guesses, "Can their word be taken? The newest games")
             found["look/calibration"] = pictures.pixels(figure)
         if view.weights is not None:
             by_hand = dict(zip(self.game.rules.feature_names, self.game.rules.feature_weights, strict=False))
             games = "" if view.weights.games is None else f", {view.weights.games:,} games"
-            figure = pictures.weights(view.weights, by_hand, f"EVAL, fitted to the window{games}")
+            figure = pictures.weights(view.weights, by_hand, f"Linear EVAL, fitted to the window{games}")
             found["look/EVAL weights"] = pictures.pixels(figure)
         return found
 
@@ -122,25 +122,21 @@ class Gallery:
             pass
         found = {}
         for slot, state in enumerate(states):
-            figure = self._position(search, slot, state, simulations)
+            figure = self._position(search, slot, state)
             found[f"look/position {slot + 1}"] = pictures.pixels(figure)
         slot = min(TREE, len(states) - 1)
-        title = (
-            f"Position {slot + 1}: the search's most visited lines, {simulations} simulations; values are player 0's"
-        )
+        title = f"Position {slot + 1}: lines most visited of {simulations}, value for player 0"
         found["look/search tree"] = pictures.pixels(pictures.tree(outline(search, slot), self.game.players, title))
         return found
 
-    def _position(self, search: LearnedSearch, slot: int, state: Any, simulations: int) -> Any:
+    def _position(self, search: LearnedSearch, slot: int, state: Any) -> Any:
         edges, target = search.tree.children(search.tree.root(slot), slot), search.target(slot)
         policy = {int(edge.action): float(edge.prior) for edge in edges}
         visited = max(int(target.visits.sum()), 1)
         visits = {int(a): int(n) / visited for a, n in zip(target.actions, target.visits, strict=True)}
         mover = int(search.tree.root(slot).mover)
         word = "proves" if target.proven else "expects"
-        title = (
-            f"Player {mover} to move; after {simulations} simulations it {word} {float(target.utilities[mover]):+.2f}"
-        )
+        title = f"Player {mover} to move; the search {word} {float(target.utilities[mover]):+.2f} for it"
         return pictures.position(self.game, state, {"policy": policy, "visits": visits}, title)
 
 
@@ -150,7 +146,9 @@ def outline(search: LearnedSearch, slot: int) -> pictures.Node:
     root = _node(tree.nodes[slot, ROOT], "")
     open_edges = [(edge, root, 1) for edge in tree.children(tree.root(slot), slot)]
     for _ in range(NODES):
-        open_edges = [each for each in open_edges if each[0].visits > 0 and each[0].child != NONE]
+        open_edges = [
+            each for each in open_edges if each[0].visits > 0 and each[0].child != NONE and len(each[1].children) < WIDE
+        ]
         if not open_edges:
             break
         best = max(range(len(open_edges)), key=lambda i: (int(open_edges[i][0].visits), -open_edges[i][2]))

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from base.errors import UserError
+from base.errors import UserError, require
 from games import Game
 from nets import Net
 from nets.heads import policy_loss
@@ -66,20 +66,11 @@ class LearningSettings:
     """Of torch while it learns. The bits depend on it, so it does not follow the machine."""
 
     def __post_init__(self) -> None:
-        for name in ("batch", "threads"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        for name in ("rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"{name}: expected a number above 0, got {getattr(self, name)}")
-        for name in ("cooldown", "rate_end", "search_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"{name}: expected 0 to 1, got {getattr(self, name)}")
-        if not 0 <= self.mean < 1:
-            raise UserError(f"mean: expected at least 0 and below 1, got {self.mean}")
-        for name in ("warmup", "weight_decay", "value_weight"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{name}: expected at least 0, got {getattr(self, name)}")
+        require(self, "at least 1", lambda n: n >= 1, "batch", "threads")
+        require(self, "a number above 0", lambda x: x > 0, "rate", "clip")
+        require(self, "0 to 1", lambda x: 0 <= x <= 1, "cooldown", "rate_end", "search_share")
+        require(self, "at least 0 and below 1", lambda x: 0 <= x < 1, "mean")
+        require(self, "at least 0", lambda x: x >= 0, "warmup", "weight_decay", "value_weight")
 
     def rate_at(self, step: int, progress: float) -> float:
         """The rate of a step, at a share `progress` of the budget."""

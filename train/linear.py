@@ -49,8 +49,10 @@ class Fit:
     """float64 [F]"""
     covariance: Array
     """float64 [F, F], clustered by game"""
+    chosen: Array
+    """bool [F]: the feature was in the fit"""
     seen: Array
-    """bool [F]: the feature was in the fit, and not always 0"""
+    """bool [F]: and it was not always 0"""
     games: int
     """Different ones."""
     positions: int
@@ -72,9 +74,9 @@ def fit_rows(rows: Rows, only: Sequence[int] | None = None, ridge: float = RIDGE
     theta, covariance = np.zeros(width), np.zeros((width, width))
     theta[chosen] = beta / scale
     covariance[np.ix_(chosen, chosen)] = problem.covariance(beta) / np.outer(scale, scale)
-    seen = np.zeros(width, bool)
-    seen[chosen] = problem.is_seen
-    return Fit(theta, covariance, seen, problem.games, len(rows))
+    within, seen = np.zeros(width, bool), np.zeros(width, bool)
+    within[chosen], seen[chosen] = True, problem.is_seen
+    return Fit(theta, covariance, within, seen, problem.games, len(rows))
 
 
 def expected(theta: Array, rows: Rows) -> Array:
@@ -95,7 +97,8 @@ def eval_of(game: Game, fit: Fit, source: str) -> Eval:
         turn[:, first] -= theta / unit  # the error of a ratio, by the delta method
         note += f"; the unit, {names[first]}, is {unit:.3f} ± {fit.errors[first]:.3f}"
     errors = np.sqrt(np.maximum(0.0, np.diag(turn @ fit.covariance @ turn.T))) / unit
-    theta[~fit.seen] = hand.array(game)[~fit.seen]
+    unknown = fit.chosen & ~fit.seen
+    theta[unknown] = hand.array(game)[unknown]
     weights = np.clip(theta, -LARGEST, LARGEST) / unit
     by_name, errors_of = (dict(zip(names, each.tolist(), strict=True)) for each in (weights, errors))
     return Eval(game.name, game.version, by_name, unit, note, errors_of, fit.games)

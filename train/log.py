@@ -1,8 +1,9 @@
 """What a run says of itself: bars and one line per iteration on screen, curves in TensorBoard (which nothing else touches).
 
 Everything is over games played, one unit for all of it. A run that goes on after so many games first takes back what TensorBoard was
-told from there on (`purge_step`), then tells it what the run's `curves.jsonl` (train/journal.py) has of that very point: so no step is
-there twice, and the curves are those of the file, whatever killed the process.
+told from there on, then tells it what the run's `curves.jsonl` (train/journal.py) has of that very point: so no step is there twice,
+and the curves are those of the file, whatever killed the process. Events leave the files; a TensorBoard that has read them already is
+told so too (`purge_step`), but not every reader of such files heeds that.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from tqdm import tqdm
 
+from base.files import write_bytes
 from train.dashboard import layout
 from train.journal import History, Journal
 
@@ -111,6 +113,7 @@ class RunLog:
 
             board = self.folder / "tb"
             purge = self._games if board.is_dir() else None
+            take_back(board, self._games)
             self._writer = SummaryWriter(str(board), purge_step=purge, flush_secs=5)
             for name, text in self._about.items():
                 self._writer.add_text(name, text, self._games)
@@ -147,6 +150,24 @@ class RunLog:
 
     def __exit__(self, *failure: object) -> None:
         self.close()
+
+
+def take_back(board: Path, games: int) -> None:
+    """Events from this point on leave the files, and what a kill has left of one that was being written.
+
+    A file is a row of frames: length (8 bytes), its checksum (4), an event, its checksum (4).
+    """
+    from tensorboard.compat.proto.event_pb2 import Event
+
+    for path in board.glob("events.out.tfevents.*"):
+        data, kept, at = path.read_bytes(), bytearray(), 0
+        while len(data) >= (end := at + 16 + int.from_bytes(data[at : at + 8], "little")) > at + 16:
+            event = Event.FromString(data[at + 12 : end - 4])
+            if event.step < games or event.HasField("file_version"):
+                kept += data[at:end]
+            at = end
+        if len(kept) != len(data):
+            write_bytes(path, bytes(kept))
 
 
 def compact(number: float) -> str:

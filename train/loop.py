@@ -45,10 +45,12 @@ from train.games import GameLog, games_of
 from train.health import health, knowledge
 from train.learner import Learner, Losses
 from train.log import Exhibits, RunLog, compact
+from train.memory import forecast, resident
 from train.run import Run
 from train.state import Progress, newest
 from train.state import save as save_state
 from train.supervised import learn_from_games
+from train.troubles import Trouble
 from train.watch import Watch
 from train.window import Window
 
@@ -64,12 +66,15 @@ def train(
     loop.restore()
     loop.shelve()
     loop.measure()
+    if not loop.baseline.is_there:
+        log.say(f"{loop.game.name} has no features, so no EVAL is fitted")
     if loop.is_over():
         log.say(f"{run.folder}: complete, {loop.progress.games} games are played and learned from")
         loop.measure(is_last=True)
         return loop.progress
     config = run.config
     setup = Setup(config.game, config.selfplay, config.search, config.seed, config.precision, config.device)
+    log.say(forecast(config, loop.game, loop.learner.net.parameter_count, workers))
     with Workers(setup, workers) as players:
         while not loop.is_over():
             games = loop.play(players)
@@ -130,6 +135,7 @@ class Loop:
         self.baseline.look(self.window)
         self.fit()
         self.log.say(f"{self.run.folder}: going on after {self.progress.games} games")
+        self._post(self.watch.told(self.progress.games))
 
     def begin(self) -> None:
         """From random weights; or from recorded games, and that is saved. A function of the files and the configuration."""
@@ -278,15 +284,22 @@ class Loop:
         if self.measured is not None:
             line.append(self.measured.line)
         self.log.say(", ".join(line))
-        self.log.curves(self.progress.games, self.curves | found)
+        self.log.curves(self.progress.games, self.curves | found | {"memory/megabytes": resident()})
         self.curves = {}
         self._told, self._measuring = time.monotonic(), 0.0
 
     def warn(self) -> None:
         """What is wrong with the run, if the watch sees anything new."""
-        for trouble in self.watch.look(self.progress.games):
+        troubles = self.watch.look(self.progress.games)
+        for trouble in troubles:
             self.log.say(trouble.text())
-            self.log.show(self.progress.games, Exhibits(texts={"watch": trouble.markdown()}))
+        self._post(troubles)
+
+    def _post(self, troubles: Sequence[Trouble]) -> None:
+        """In TensorBoard, those of one point together."""
+        if troubles:
+            text = "\n\n---\n\n".join(trouble.markdown() for trouble in troubles)
+            self.log.show(self.progress.games, Exhibits(texts={"about/warnings": text}))
 
     def measure(self, is_last: bool = False) -> None:
         """Every few iterations, and the last checkpoint; each once. Then what there is to look at."""

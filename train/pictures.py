@@ -31,7 +31,8 @@ NETWORK, SEARCH, LINEAR = "#1f5fa8", "#d1661a", "#2e8b57"
 COLOURS = {"policy": NETWORK, "value": NETWORK, "visits": SEARCH, "search": SEARCH, "EVAL": LINEAR}
 CHESS = dict(zip("KQRBNPkqrbnp", "♔♕♖♗♘♙♚♛♜♝♞♟", strict=True))
 DPI = 100
-SHOWN = 9  # actions in a list of bars
+SHOWN = 9  # actions that have bars
+SIDE = 6.8  # inches of a picture, about as high as wide: TensorBoard shows it at half its size
 
 
 def pixels(figure: Figure) -> Array:
@@ -50,7 +51,7 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _plain(axes: Axes) -> None:
-    axes.tick_params(length=0, colors=INK, labelsize=9)
+    axes.tick_params(length=0, colors=INK, labelsize=12)
     axes.spines[:].set_visible(False)
     axes.set_axisbelow(True)
 
@@ -59,25 +60,25 @@ def _plain(axes: Axes) -> None:
 
 
 def position(game: Game, state: Any, shares: Mapping[str, Mapping[int, float]], title: str) -> Figure:
-    """The board once for each of `shares` (its name; a share for each action) with where it would play, and the actions listed."""
+    """The board once for each of `shares` (its name; a share for each action) with where it would play; below, the actions."""
     board = Board.of(game, state)
     tall, wide = len(board.cells), max(map(len, board.cells))
-    height = 3.6 if board.is_grid else max(2.6, 0.2 * tall + 0.7)
-    width = 3.6 * wide / tall if board.is_grid else max(2.4, 0.105 * wide)
-    figure = _figure(len(shares) * width + 3.2, height)
-    ratios = [*[width] * len(shares), 3.0]
-    panels = figure.subplots(1, len(ratios), width_ratios=ratios)
+    width = SIDE / 2 if board.is_grid else max(SIDE / 2, 0.12 * wide)
+    height = width * tall / wide if board.is_grid else 0.2 * tall
     actions = sorted({action for each in shares.values() for action in each})
+    figure = _figure(len(shares) * width, height + 3.4)
+    grid = figure.add_gridspec(2, len(shares), height_ratios=[height + 0.4, 2.2])
     where = dict(zip(actions, places(game, state, actions), strict=True))
-    for axes, (name, each) in zip(panels, shares.items(), strict=False):
+    for number, (name, each) in enumerate(shares.items()):
+        axes = figure.add_subplot(grid[0, number])
         heat = np.zeros((tall, wide))
         for action, share in each.items():
             for cell in where[action]:
                 heat[cell] += share
         _draw_board(axes, board, heat, COLOURS[name], game.name.partition(":")[0] == "chess")
-        axes.set_title(name, color=COLOURS[name], fontsize=11, fontweight="bold")
-    _bars(panels[-1], game, shares)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
+        axes.set_title(name, color=COLOURS[name], fontsize=15, fontweight="bold")
+    _bars(figure.add_subplot(grid[1, :]), game, shares)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
     return figure
 
 
@@ -97,7 +98,7 @@ def _draw_board(axes: Axes, board: Board, heat: Array, colour: str, is_chess: bo
             _draw_mark(axes, row, column, mark, board.is_grid, is_chess)
             if board.is_grid and share >= 0.045:
                 axes.text(
-                    column, row + 0.34, f"{share:.0%}", ha="center", va="center", fontsize=min(9, 60 / wide), color=INK
+                    column, row + 0.34, f"{share:.0%}", ha="center", va="center", fontsize=min(11, 66 / wide), color=INK
                 )
     axes.set_xlim(-0.6, wide - 0.4)
     axes.set_ylim(tall - 0.4, -0.6)
@@ -125,18 +126,18 @@ def _draw_mark(axes: Axes, row: int, column: int, mark: str, is_grid: bool, is_c
 def _bars(axes: Axes, game: Game, shares: Mapping[str, Mapping[int, float]]) -> None:
     """The actions with the greatest shares, side by side."""
     actions = {action for each in shares.values() for action in each}
-    most = sorted(actions, key=lambda action: -max(each.get(action, 0.0) for each in shares.values()))[:SHOWN]
+    strongest = sorted(actions, key=lambda action: -max(each.get(action, 0.0) for each in shares.values()))[:SHOWN]
+    most = sorted(strongest)
     thick = 0.8 / len(shares)
     for number, (name, each) in enumerate(shares.items()):
         at = [place + (number - (len(shares) - 1) / 2) * thick for place in range(len(most))]
-        axes.barh(at, [each.get(action, 0.0) for action in most], thick * 0.92, color=COLOURS[name], label=name)
-    axes.set_yticks(range(len(most)), [game.name_of(action) for action in most], parse_math=False)
-    axes.set_ylim(max(len(most), 4) - 0.5, -0.5)
-    axes.set_xlim(0, 1)
-    axes.set_xticks([0, 0.5, 1], ["0", "50 %", "100 %"])
-    axes.grid(axis="x", color=LINE, linewidth=0.8)
-    axes.legend(frameon=False, fontsize=9, loc="lower right", labelcolor=INK)
+        axes.bar(at, [each.get(action, 0.0) for action in most], thick * 0.92, color=COLOURS[name])
     _plain(axes)
+    axes.set_xticks(range(len(most)), [game.name_of(action) for action in most], parse_math=False, fontsize=12)
+    axes.set_xlim(-0.6, max(len(most), 4) - 0.4)
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0, 0.5, 1], ["0", "50 %", "100 %"])
+    axes.grid(axis="y", color=LINE, linewidth=0.8)
 
 
 # ── values ──
@@ -144,11 +145,11 @@ def _bars(axes: Axes, game: Game, shares: Mapping[str, Mapping[int, float]]) -> 
 
 def values(guesses: Mapping[str, tuple[Array, Array]], title: str) -> Figure:
     """Of each guesser, by name: (what it expected, how it ended), in the mover's eyes. On the diagonal its word can be taken."""
-    figure = _figure(7.2, 6.0)
+    figure = _figure(SIDE, SIDE)
     axes, below = figure.subplots(2, 1, height_ratios=[4, 1], sharex=True)
     axes.plot([-1, 1], [-1, 1], color=SOFT, linewidth=1, linestyle=(0, (4, 4)))
     axes.annotate(
-        "as true as said", (-0.55, -0.55), (18, -22), textcoords="offset points", fontsize=9, color=SOFT, va="center"
+        "as true as said", (-0.55, -0.55), (18, -22), textcoords="offset points", fontsize=12, color=SOFT, va="center"
     )
     width = 0.18 / max(len(guesses), 1)
     for number, (name, (expected, outcomes)) in enumerate(guesses.items()):
@@ -163,18 +164,18 @@ def values(guesses: Mapping[str, tuple[Array, Array]], title: str) -> Figure:
             markersize=5,
             linewidth=1.5,
             elinewidth=1,
-            label=f"{name} ({len(expected):,} positions)",
+            label=f"{name}, {len(expected):,} positions",
         )
         counts, edges = np.histogram(np.asarray(expected, np.float64), 10, (-1.0001, 1.0001))
         middle = (edges[1:] + edges[:-1]) / 2 + (number - (len(guesses) - 1) / 2) * width
         below.bar(middle, counts / max(len(expected), 1), width, color=colour)
-    axes.set_ylabel("how games ended, 95 %", color=INK)
-    below.set_ylabel("share", color=INK)
-    below.set_xlabel("what was expected, in the mover's eyes (1 wins, -1 loses)", color=INK)
+    axes.set_ylabel("how games ended, 95 %", color=INK, fontsize=12)
+    below.set_ylabel("share", color=INK, fontsize=12)
+    below.set_xlabel("what was expected, in the mover's eyes (1 wins, -1 loses)", color=INK, fontsize=12)
     axes.set_ylim(-1.1, 1.1)
     axes.set_xlim(-1.05, 1.05)
-    axes.legend(frameon=False, loc="upper left", fontsize=9, labelcolor=INK)
-    axes.set_title(title, loc="left", fontsize=11, color=INK)
+    axes.legend(frameon=False, loc="upper left", fontsize=12, labelcolor=INK)
+    axes.set_title(title, loc="left", fontsize=14, color=INK)
     for each in (axes, below):
         each.grid(color=LINE, linewidth=0.8)
         _plain(each)
@@ -184,7 +185,7 @@ def values(guesses: Mapping[str, tuple[Array, Array]], title: str) -> Figure:
 def weights(found: Eval, by_hand: Mapping[str, float], title: str) -> Figure:
     """Bars with their errors of 95 %; a mark where the game's own weights are, which were set by hand."""
     names = list(found.weights)
-    figure = _figure(7.2, 1.3 + 0.32 * len(names))
+    figure = _figure(SIDE, max(4.0, 1.4 + 0.36 * len(names)))
     axes = figure.subplots()
     errors = [1.96 * (found.errors or {}).get(name, 0.0) for name in names]
     axes.barh(
@@ -203,10 +204,10 @@ def weights(found: Eval, by_hand: Mapping[str, float], title: str) -> Figure:
     axes.axvline(0, color=INK, linewidth=0.8)
     axes.set_yticks(range(len(names)), names, parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlabel(f"weight (EVAL = tanh({found.unit:.3g} w·f))", color=INK)
-    axes.set_title(title, loc="left", fontsize=11, color=INK)
+    axes.set_xlabel(f"weight (EVAL = tanh({found.unit:.3g} w·f))", color=INK, fontsize=12)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
     axes.grid(axis="x", color=LINE, linewidth=0.8)
-    axes.legend(frameon=False, fontsize=9, labelcolor=INK)
+    axes.legend(frameon=False, fontsize=12, labelcolor=INK)
     _plain(axes)
     return figure
 
@@ -234,7 +235,7 @@ class Node:
 def tree(root: Node, players: int, title: str) -> Figure:
     """Triangles up where player 0 moves, down where player 1 does, as textbooks have it; the larger, the more visits."""
     columns, depth = _place(root, 0.0), _depth(root)
-    figure = _figure(max(7.2, 0.62 * columns + 1), 1.05 * depth + 1.5)
+    figure = _figure(max(SIDE, 0.62 * columns + 0.6), max(SIDE, 1.15 * depth + 1.3))
     axes = figure.subplots()
     _draw_node(axes, root, 0, root.visits, players)
     axes.set_xlim(-0.7, columns - 0.3)
@@ -242,7 +243,7 @@ def tree(root: Node, players: int, title: str) -> Figure:
     _plain(axes)
     axes.set_xticks([])
     axes.set_yticks([])
-    axes.set_title(title, loc="left", fontsize=11, color=INK)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
     return figure
 
 
@@ -273,9 +274,10 @@ def _draw_node(axes: Axes, node: Node, level: int, most: int, players: int) -> N
             solid_capstyle="round",
             zorder=1,
         )
-        x, y = node.x + 0.62 * (child.x - node.x), level + 0.62
+        down = 0.55 if number % 2 else 0.75  # neighbours' names at different heights
+        x, y = node.x + down * (child.x - node.x), level + down
         box = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none"}
-        axes.text(x, y, child.action, ha="center", va="center", fontsize=9, color=INK, bbox=box, parse_math=False)
+        axes.text(x, y, child.action, ha="center", va="center", fontsize=12, color=INK, bbox=box, parse_math=False)
         _draw_node(axes, child, level + 1, most, players)
     marker = "s" if node.mover < 0 else "o" if players > 2 else "^v"[node.mover]
     size = 160 + 700 * node.visits / max(most, 1)
@@ -284,7 +286,7 @@ def _draw_node(axes: Axes, node: Node, level: int, most: int, players: int) -> N
     )
     told = f"{'=' if node.proven else ''}{node.utility:+.2f}\n{node.visits:,}"
     away = float(np.sqrt(size)) / 2 + 2
-    how: dict[str, Any] = {"fontsize": 7.5, "color": INK, "zorder": 3, "linespacing": 1.05}
+    how: dict[str, Any] = {"fontsize": 10, "color": INK, "zorder": 3, "linespacing": 1.05}
     if node.children:  # beside it, where no line goes down
         axes.annotate(told, (node.x, level), (away, 3), textcoords="offset points", ha="left", va="center", **how)
     else:

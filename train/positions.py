@@ -72,7 +72,8 @@ class Rows:
 
     def quiet(self) -> Rows:
         """Positions that quiescence would leave alone: no check to meet, and the move that was played takes nothing. Amid an exchange
-        EVAL is not asked, and what hangs would be counted as what is there."""
+        EVAL is not asked, and what hangs would be counted as what is there. And none past the median length of the games: where a game
+        drags on, what should have won did not, and a rook more seems worth little."""
         return self.where(self.is_quiet)
 
 
@@ -101,7 +102,8 @@ def positions(game: Game, games: Played, most: int | None = None) -> Rows:
     rows = np.zeros((count, names), np.float32), np.zeros(count, np.float32), np.zeros(count, np.int64)
     about = np.zeros(count, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     scratch = game.blanks(1), np.zeros(game.rules.max_legal, np.int32)
-    n = game.kernel(tabulator)(*games, games.same(), *scratch, *rows, *about)
+    median = float(np.median(np.diff(games.starts))) if len(games) else 0.0
+    n = game.kernel(tabulator)(*games, games.same(), median, *scratch, *rows, *about)
     return Rows(*(each[:n] for each in (*rows, *about)))
 
 
@@ -124,6 +126,7 @@ def tabulator(rules: Rules) -> Callable[..., int]:
         moves: Any,
         outcomes: Any,
         same: Any,
+        median: float,
         states: Any,
         actions: Any,
         values: Any,
@@ -139,7 +142,8 @@ def tabulator(rules: Rules) -> Callable[..., int]:
             for ply in range(starts[game], starts[game + 1]):
                 mover = to_move(state)
                 if mover != CHANCE:
-                    is_quiet = gain(state, moves[ply]) <= 0.0 and not in_check(state)
+                    is_early = ply - starts[game] < median
+                    is_quiet = is_early and gain(state, moves[ply]) <= 0.0 and not in_check(state)
                     for viewer in range(viewers):
                         player = (mover + viewer) % players
                         features(state, player, values[n])

@@ -10,6 +10,7 @@ runs/NAME/config.toml                     the configuration, every key
          curves.jsonl                     every curve (`train/journal.py`)
          warnings.jsonl                   what was wrong with it (`train/watch.py`)
          tb/                              the same for TensorBoard
+         report.html                      a page for people, where somebody asked for it (`train/report/`)
 """
 
 from __future__ import annotations

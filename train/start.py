@@ -12,16 +12,19 @@ from arena.rungs import has_standard_rungs
 from base.errors import UserError
 from base.pool import WorkerDied
 from checkpoints import best
+from classical.evaluation import Eval
 from games import Game, load
 from train.budget import Budget
 from train.config import Config, compose
 from train.evaluation import Arena, rungs_of
+from train.fitting import commands
 from train.gallery import Gallery
 from train.log import RunLog
 from train.loop import train
 from train.recorded import with_games
 from train.run import Run, folder_of, name_for, opened, stored
 from train.state import Progress, newest
+from train.weights import beside_hand
 
 UNASKED = Budget(minutes=10)
 """For a new run of which nobody says how long it goes on."""
@@ -89,9 +92,14 @@ def farewell(game: Game, run: Run, progress: Progress, arena: Arena) -> str:
         rows.append(("rate it", f"python -m arena ladder {spec} {others} {net}"))
     if how.sample:
         rows.append(("its accuracy", f"python -m arena accuracy {spec} {net}"))
+    eval_file, fitted = run.eval(progress.games), ""
+    if eval_file.is_file():
+        fitted = f"the linear EVAL of the same games:\n{beside_hand(game, Eval.load(eval_file, game))}"
+        rows += commands(game, eval_file)
     rows.append(("TensorBoard", f"tensorboard --logdir {shlex.quote(str(run.board))}"))
     width = max(len(name) for name, _ in rows) + 3
-    return "\n".join(["", *([table, ""] if table else []), *(f"{name:{width}}{text}" for name, text in rows)])
+    tables = [line for each in (table, fitted) if each for line in (each, "")]
+    return "\n".join(["", *tables, *(f"{name:{width}}{text}" for name, text in rows)])
 
 
 def remarkable(run: Run, last: Path) -> dict[Path, str]:

@@ -12,7 +12,7 @@ state that a run goes on from are taken back (train/journal.py), so after a kill
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from games import Game
@@ -43,6 +43,11 @@ class Watch:
         for each in fresh:
             self.journal.add(games, asdict(each))
         return fresh
+
+    def told(self, games: int) -> list[Trouble]:
+        """Those that were told after so many games."""
+        rows = [row for row in raised(self.journal) if row["games"] == games]
+        return [Trouble(**{each.name: row[each.name] for each in fields(Trouble)}) for row in rows]
 
     def _seen_lately(self, name: str) -> bool:
         """In one of the last few iterations, as it was then."""

@@ -7,7 +7,9 @@ found.weights.save(path)
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,41 +32,64 @@ class Study:
     """What stands side by side."""
     judged: dict[str, Judged]
     """How good each is on the same positions, of games that it was not fitted to."""
-    seen: dict[str, Array]
-    """[F]: which features occurred."""
+    fits: dict[str, Fit]
     total: int
     """Games, equal ones counted each."""
 
     def text(self, game: Game) -> str:
-        names = list(game.rules.feature_names)
-        width = max(len("share of the right sign"), *map(len, names))
-        heads = {name: (10 if name == HAND else 18) for name in self.columns}
-        header = f"{'':{width}}" + "".join(f"  {name:>{wide}}" for name, wide in heads.items())
-        fitted = self.weights
-        lines = [f"{game.name}: EVAL = tanh({fitted.unit:.4g} · w·f); by hand, tanh({self.columns[HAND].unit:g} · w·f)"]
-        lines.append(f"{fitted.note}; {self.total:,} games, {fitted.games:,} different")
-        lines += ["", header]
-        for i, name in enumerate(names):
-            cells = [self._cell(column, i, name).rjust(wide) for column, wide in heads.items()]
-            lines.append(f"{name:{width}}  " + "  ".join(cells))
-        lines += ["", header]
-        measures = {"loss": "{:.4f}", "sign": "{:.1%}", "brier": "{:.4f}"}
+        fitted, hand = self.weights, self.columns[HAND]
         told = {"loss": "cross-entropy", "sign": "share of the right sign", "brier": "Brier score"}
-        for measure, form in measures.items():
-            cells = [form.format(getattr(self.judged[column], measure)).rjust(wide) for column, wide in heads.items()]
-            lines.append(f"{told[measure]:{width}}  " + "  ".join(cells))
-        lines.append(
-            f"({self.judged[FITTED].n:,} positions, each judged by weights fitted to other games; ± is one standard error)"
-        )
+        form = {"loss": "{:.4f}", "sign": "{:.1%}", "brier": "{:.4f}"}
+        measures = {
+            words: [form[name].format(getattr(self.judged[column], name)) for column in self.columns]
+            for name, words in told.items()
+        }
+        lines = [
+            f"{game.name}: EVAL = tanh({fitted.unit:.4g} · w·f); by hand, tanh({hand.unit:g} · w·f)",
+            f"{fitted.note}; {self.total:,} games, {fitted.games:,} different",
+            "",
+            table(game, self.columns, self.fits, measures),
+            f"({self.judged[FITTED].n:,} positions, each judged by weights fitted to other games; ± is one standard error)",
+        ]
         return "\n".join(lines)
 
-    def _cell(self, column: str, i: int, name: str) -> str:
-        weights = self.columns[column]
-        if weights.errors is None:
-            return f"{weights.weights[name]:.3f}"
-        if not self.seen[column][i]:
-            return "never seen" if column == FITTED else ""
-        return f"{weights.weights[name]:.3f} ± {weights.errors[name]:.3f}"
+
+def table(
+    game: Game,
+    columns: Mapping[str, Eval],
+    fits: Mapping[str, Fit],
+    below: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> str:
+    """Weights side by side, a line for each feature; and further lines `below`, with a cell for each column."""
+    names = list(game.rules.feature_names)
+    lines = {
+        name: [_cell(each, fits.get(column), i, name) for column, each in columns.items()]
+        for i, name in enumerate(names)
+    }
+    wide = [max(map(len, cells)) for cells in zip(columns, *lines.values(), *below.values(), strict=True)]
+    width = max(map(len, [*lines, *below]))
+
+    def line(head: str, cells: Iterable[str]) -> str:
+        aligned = (cell.rjust(most) for cell, most in zip(cells, wide, strict=True))
+        return f"{head:{width}}   {'   '.join(aligned)}".rstrip()
+
+    found = [line("", columns), *(line(*each) for each in lines.items())]
+    if below:
+        found += ["", *(line(*each) for each in below.items())]
+    return "\n".join(found)
+
+
+def beside_hand(game: Game, weights: Eval) -> str:
+    """A fitted EVAL beside the one set by hand."""
+    return table(game, {HAND: default_eval(game), FITTED: weights}, {})
+
+
+def _cell(weights: Eval, fit: Fit | None, i: int, name: str) -> str:
+    if weights.errors is None:
+        return f"{weights.weights[name]:.3f}"
+    if fit is not None and not fit.seen[i]:
+        return "never seen" if fit.chosen[i] else ""
+    return f"{weights.weights[name]:.3f} ± {weights.errors[name]:.3f}"
 
 
 def study(game: Game, rows: Rows, source: str, total: int) -> Study:
@@ -86,4 +111,4 @@ def study(game: Game, rows: Rows, source: str, total: int) -> Study:
             if asked.any() and not asked.all():
                 guesses[asked] = expected(fit_rows(rows.where(~asked), only).theta, rows.where(asked))
         judged[name] = judge(guesses, rows.outcomes)
-    return Study(columns[FITTED], columns, judged, {name: fit.seen for name, fit in fits.items()}, total)
+    return Study(columns[FITTED], columns, judged, fits, total)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from base.errors import UserError
+from base.errors import UserError, require
 from games import Game, Rules
 from games.record import GameRecord
 from nets import Symmetries
@@ -51,15 +51,10 @@ class WindowSettings:
     """Positions searched fast train the value. KataGo: they are left out."""
 
     def __post_init__(self) -> None:
-        for name in ("constant", "most"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        if not 0 < self.alpha <= 1:
-            raise UserError(f"alpha: expected more than 0 and at most 1, got {self.alpha}")
-        if not 0 <= self.beta <= 1:
-            raise UserError(f"beta: expected 0 to 1, got {self.beta}")
-        if not self.samples > 0:
-            raise UserError(f"samples: expected more than 0, got {self.samples}")
+        require(self, "at least 1", lambda n: n >= 1, "constant", "most")
+        require(self, "more than 0 and at most 1", lambda x: 0 < x <= 1, "alpha")
+        require(self, "0 to 1", lambda x: 0 <= x <= 1, "beta")
+        require(self, "more than 0", lambda x: x > 0, "samples")
 
     def size(self, n: int) -> int:
         """Positions in the window when n have been made."""

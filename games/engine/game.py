@@ -325,8 +325,3 @@ class Game:
     _observe = cached_property(lambda self: self._compiled("observe"))
     _features = cached_property(lambda self: self._compiled("features"))
     _key = cached_property(lambda self: self._compiled("key"))
-
-
-def action_list(game: Game, actions: Sequence[int]) -> str:
-    """Names of actions, separated by spaces."""
-    return " ".join(game.names[action] for action in actions)

@@ -17,6 +17,7 @@ from train.report.found import Found
 from train.report.parts import Section, table
 
 LONGEST = 200_000  # characters of the sample game
+BY_FILES = ("supervised.files", "supervised.sha256")  # of the configuration, set by --from-games
 PACKAGES = ("zermelo", "numpy", "numba", "torch")
 
 
@@ -143,7 +144,10 @@ def command(found: Found) -> str:
     else:
         words += ["--minutes", f"{found.budget.minutes:g}"]
     for key, value, _ in _changed(found):
-        words += ["--set", f"{key}={value}"]
+        if key not in BY_FILES:
+            words += ["--set", f"{key}={value}"]
+    if found.config.supervised.files:
+        words += ["--from-games", *found.config.supervised.files]
     return shlex.join(words)
 
 

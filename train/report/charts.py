@@ -331,8 +331,8 @@ def shortened(name: str, room: int) -> str:
     """Without its middle: players differ in their ends, `alphabeta:depth=4`."""
     if len(name) <= room:
         return name
-    tail = min(len(name.partition(":")[2]) or room // 2, room - 3)
-    return f"{name[: max(room - tail - 1, 1)]}…{name[len(name) - tail :]}"
+    head = room - 1 - (len(name.partition(":")[2]) or room // 2)
+    return f"{name[:head]}…{name[len(name) - (room - 1 - head) :]}" if head > 2 else f"…{name[len(name) - room + 1 :]}"
 
 
 def spread(places: Sequence[float], low: float, high: float, apart: float = APART) -> list[float]:

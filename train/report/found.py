@@ -27,7 +27,6 @@ from train.journal import History, Journal
 from train.names import RUNS, folder_of
 from train.run import stored
 from train.state import Progress
-from train.watch import raised
 
 T = TypeVar("T")
 
@@ -121,7 +120,7 @@ class _Reader:
         found.progress = self._newest("state/*/state.json", _progress)
         found.card = self._card()
         found.evaluations = self._evaluations()
-        found.warnings = raised(Journal(self.folder / "warnings.jsonl"))
+        found.warnings = Journal(self.folder / "warnings.jsonl").rows
         found.weights = self._newest("eval/*.eval.json", Eval.load)
         if found.game is not None:
             self._records(found.game)

@@ -48,7 +48,8 @@ table .left { text-align: left } pre { font: .74rem/1.3 ui-monospace, monospace;
 pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem }
 .positions { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem; margin: .8rem 0 }
 .positions pre { border: 1px solid var(--line); border-radius: 4px; padding: .6rem; white-space: pre-wrap; break-inside: avoid }
-.moves { overflow-wrap: anywhere; font: .85rem/1.5 ui-monospace, monospace } summary { cursor: pointer; color: var(--point) }
+.moves { overflow-wrap: anywhere; font: .85rem/1.5 ui-monospace, monospace }
+summary { cursor: pointer; color: var(--point); margin-top: .8rem }
 @media print {
   body { margin: 0; max-width: none; font-size: 12px } nav { display: none } section { margin-top: 1.2rem }
   .charts, .small { grid-template-columns: 1fr 1fr } .only-wide { display: block } .only-narrow { display: none }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import NamedTuple
 
-from train.report.charts import HEIGHT, WIDTH, Curve, curves, figure, shares
+from train.report.charts import HEIGHT, WIDTH, Curve, Mark, curves, figure, shares
 from train.report.found import Found
 
 STAGES = [f"{20 * k}–{20 * (k + 1)}%" for k in range(5)]
@@ -31,13 +32,45 @@ def curve_of(
     return Curve(label, games, values, hue, low, high, is_held_against)
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """Curves over games, side by side; those that a run does not have are not drawn."""
+
+    title: str
+    unit: str
+    curves: Mapping[str, str]
+    """What each is called in the drawing."""
+    note: str = ""
+    """How to read it."""
+    held: Mapping[str, str] = field(default_factory=dict)
+    """Curves that the others are held against, dashed."""
+    floor: float | None = 0.0
+    """A value that the axis reaches."""
+    is_share: bool = False
+
+    marks: tuple[Mark, ...] = ()
+
+    def of(self, found: Found) -> str:
+        """As HTML; '' where the run has none of its curves, or nothing but zeros: nobody resigns."""
+        own = [curve_of(found, name, label, hue) for hue, (name, label) in enumerate(self.curves.items())]
+        if not any(any(each.values) for each in own):
+            return ""
+        own += [curve_of(found, name, label, 5, is_held_against=True) for name, label in self.held.items()]
+        svg = curves(own, self.unit, self.marks, self.is_share, self.floor, found.games)
+        return figure(self.title, svg, self.note)
+
+
 def staged(found: Found, name: str) -> str:
     stages = [curve_of(found, f"{name} stage {k + 1}", label, k) for k, label in enumerate(STAGES)]
     return curves(stages, "share", is_share=True, last=found.games)
 
 
 def shares_of(
-    found: Found, names: dict[str, str], hues: Sequence[int] = (0, 1, 2, 4, 5), height: int = HEIGHT, width: int = WIDTH
+    found: Found,
+    names: Mapping[str, str],
+    hues: Sequence[int] = (0, 1, 2, 4, 5),
+    height: int = HEIGHT,
+    width: int = WIDTH,
 ) -> str:
     """Curves that add up to a whole, where all of them have the same steps."""
     series = {label: found.history.series(name) for label, name in names.items()}
@@ -49,8 +82,8 @@ def shares_of(
     return shares(games, {label: values for label, (_, values) in known.items()}, chosen, width, height)
 
 
-def charts(*found: tuple[str, str, str]) -> str:
-    return f'<div class="charts">{"".join(figure(title, svg, note) for title, svg, note in found)}</div>'
+def charts(*figures: str) -> str:
+    return f'<div class="charts">{"".join(figures)}</div>'
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,)) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -12,15 +13,137 @@ from games import CHANCE
 from train.linear import expected
 from train.measures import Bin, calibration
 from train.positions import played, positions
-from train.report.charts import Mark, curves, reliability
+from train.report.charts import Mark, figure, reliability
 from train.report.found import Found
-from train.report.parts import Section, charts, curve_of, shares_of, staged
+from train.report.parts import Drawing, Section, charts, shares_of, staged
 
 JUDGED = 200  # games of the newest iteration that the calibration looks at
-UNKNOWN = 0.693  # nats of the value's loss where nothing is known: log 2
 TIMES = ("self-play", "learning", "evaluation", "other")
+PER_SECOND = "per second of self-play"
 
-# ── learning ──
+LEARNING = (
+    Drawing(
+        "Loss of the policy",
+        "nats",
+        {"loss/policy": "policy"},
+        "Dashed: the targets' own entropy. The gap is what can still be learned.",
+        held={"loss/entropy": "targets"},
+        floor=None,
+    ),
+    Drawing(
+        "First choice is the search's",
+        "share of new positions",
+        {"fresh/top-1": "agreement"},
+        "New: of games that nothing has been learned from yet.",
+        floor=None,
+        is_share=True,
+    ),
+    Drawing(
+        "Loss of the value on new positions",
+        "nats",
+        {"fresh/value loss": "value", "fresh/eval loss": "EVAL"},
+        "How well the game's end is foreseen.",
+        floor=None,
+        marks=(Mark("nothing known", math.log(2)),),
+    ),
+    Drawing(
+        "Right sign on new positions",
+        "share of decided games",
+        {"fresh/value sign": "value", "fresh/eval sign": "EVAL"},
+        "Half is what guessing gives.",
+        floor=0.5,
+        is_share=True,
+    ),
+    Drawing(
+        "Correlation with how the games ended",
+        "correlation",
+        {"fresh/value correlation": "network", "selfplay/search correlation": "search"},
+        "On new positions. Below 0: somewhere the perspective is wrong.",
+    ),
+    Drawing(
+        "Entropy of the policy",
+        "nats",
+        {"fresh/policy entropy": "network"},
+        "Near 0 early: it has stopped looking around.",
+        held={"loss/entropy": "targets"},
+    ),
+    Drawing(
+        "Spread of the value",
+        "standard deviation",
+        {"fresh/value spread": "value", "fresh/eval spread": "EVAL"},
+        "Near 0: it says the same of every position.",
+    ),
+    Drawing("Loss of the value, while learning", "nats", {"loss/value": "value"}, floor=None),
+    Drawing("Learning rate", "of AdamW", {"learning/rate": "rate"}),
+    Drawing("Length of the gradient", "norm, before clipping", {"learning/gradient": "gradient"}),
+    Drawing(
+        "How far the weights move",
+        "share of their length, each iteration",
+        {"learning/update": "update"},
+        "Above 1: each iteration begins anew.",
+    ),
+)
+
+HEALTH = (
+    Drawing(
+        "Length of the games",
+        "plies",
+        {"selfplay/length": "mean"},
+        held={"selfplay/shortest": "shortest", "selfplay/longest": "longest"},
+    ),
+    Drawing(
+        "Variety",
+        "share of the games",
+        {"selfplay/openings": "openings", "selfplay/same start": "same start", "selfplay/duplicates": "duplicates"},
+        "Different openings; games that begin with the commonest first moves; games that repeat another one.",
+        is_share=True,
+    ),
+    Drawing(
+        "Entropy of the policies to learn",
+        "nats",
+        {"selfplay/root entropy": "targets"},
+        "Near 0: every search is sure of itself.",
+    ),
+    Drawing(
+        "Surprise",
+        "mean square",
+        {"selfplay/surprise": "surprise"},
+        "What the search expected against how the game ended.",
+    ),
+    Drawing(
+        "Resignations",
+        "share",
+        {"selfplay/wrong resignations": "wrongly", "selfplay/resigned": "resigned"},
+        "Wrongly: of games played out to know, those that would have been given up without being lost.",
+        is_share=True,
+    ),
+    Drawing(
+        "Age of the window",
+        "games",
+        {"window/age": "mean age"},
+        "How many games ago a position to learn from was played.",
+    ),
+    Drawing(
+        "Samples per position",
+        "draws",
+        {"window/samples": "samples"},
+        "How often each new position has been learned from.",
+    ),
+)
+
+SPEED = (
+    Drawing("Games", PER_SECOND, {"speed/games per second": "games"}),
+    Drawing("Positions", PER_SECOND, {"speed/positions per second": "positions"}),
+    Drawing("Evaluations by the network", PER_SECOND, {"speed/evaluations per second": "evaluations"}),
+    Drawing(
+        "Batches and cache",
+        "share",
+        {"speed/batch fill": "batch fill", "speed/cache hits": "cache hits"},
+        "Rows of a batch that hold positions; evaluations found in the cache.",
+        is_share=True,
+    ),
+    Drawing("Memory", "megabytes", {"memory/megabytes": "memory"}, "Of all the run's processes."),
+)
 
 
 def learning(found: Found) -> Section:
@@ -65,78 +188,17 @@ def _began(found: Found, name: str) -> str:
 
 
 def _learning(found: Found) -> str:
-    end = found.games
-    policy = [
-        curve_of(found, "loss/policy", "policy", 0),
-        curve_of(found, "loss/entropy", "targets", 5, is_held_against=True),
-    ]
-    value = [curve_of(found, "fresh/value loss", "value", 0), curve_of(found, "fresh/eval loss", "EVAL", 1)]
-    sign = [curve_of(found, "fresh/value sign", "value", 0), curve_of(found, "fresh/eval sign", "EVAL", 1)]
-    entropy = [
-        curve_of(found, "fresh/policy entropy", "network", 0),
-        curve_of(found, "loss/entropy", "targets", 5, is_held_against=True),
-    ]
-    top = [curve_of(found, "fresh/top-1", "agreement", 0)]
-    spread = [curve_of(found, "fresh/value spread", "value", 0), curve_of(found, "fresh/eval spread", "EVAL", 1)]
-    known = [
-        curve_of(found, "fresh/value correlation", "network", 0),
-        curve_of(found, "selfplay/search correlation", "search", 1),
-    ]
-    rate, norm = [curve_of(found, "learning/rate", "rate", 0)], [curve_of(found, "learning/gradient", "gradient", 0)]
-    unknown = [Mark("nothing known", UNKNOWN)] if value[0].values else []
+    calibration_note = f"Games of iteration {found.iteration + 1}, the mover's utility; bars: 95%. Above the diagonal: too pessimistic."
+    policy, top, loss, sign, *others = (each.of(found) for each in LEARNING)
+    stages = staged(found, "fresh/value sign")
     return charts(
-        (
-            "Loss of the policy",
-            curves(policy, "nats", last=end),
-            "Dashed: the targets' own entropy. The gap is what can still be learned.",
-        ),
-        (
-            "First choice is the search's",
-            curves(top, "share of new positions", is_share=True, last=end),
-            "New: of games that nothing has been learned from yet.",
-        ),
-        (
-            "Loss of the value on new positions",
-            curves(value, "nats", unknown, last=end),
-            "How well the game's end is foreseen.",
-        ),
-        (
-            "Right sign of the value on new positions",
-            curves(sign, "share of decided games", is_share=True, last=end),
-            "",
-        ),
-        ("… by stage of the game", staged(found, "fresh/value sign"), "The end of a game is easier to foresee."),
-        (
-            "Calibration",
-            reliability(calibrated(found)),
-            f"Games of iteration {found.iteration + 1}, the mover's utility; bars: 95%. Above the diagonal: too pessimistic.",
-        ),
-        (
-            "Correlation with how the games ended",
-            curves(known, "correlation", floor=0, last=end),
-            "On new games. Below 0: perspective is lost somewhere.",
-        ),
-        (
-            "Entropy of the policy",
-            curves(entropy, "nats", floor=0, last=end),
-            "Near 0 early: it has stopped looking around.",
-        ),
-        (
-            "Spread of the value",
-            curves(spread, "standard deviation", floor=0, last=end),
-            "Near 0: it says the same of every position.",
-        ),
-        (
-            "Loss of the value, while learning",
-            curves([curve_of(found, "loss/value", "value", 0)], "nats", last=end),
-            "",
-        ),
-        ("Learning rate", curves(rate, "of AdamW", floor=0, last=end), ""),
-        (
-            "Length of the gradient",
-            curves(norm, "norm", floor=0, last=end),
-            f"Clipped at {found.config.learning.clip:g}.",
-        ),
+        policy,
+        top,
+        loss,
+        sign,
+        figure("Right sign by stage of the game", stages, "The end of a game is easier to foresee."),
+        figure("Calibration", reliability(calibrated(found)), calibration_note),
+        *others,
     )
 
 
@@ -178,8 +240,8 @@ def _healthy(found: Found) -> str:
     facts = []
     if (length := found.last("selfplay/length")) is not None:
         facts.append(f"a game takes {length:.1f} plies")
-    if (first := found.last("selfplay/wins of player 0")) is not None:
-        facts.append(f"player 0 wins {first:.0%}")
+    for player in range(len(_players(found))):
+        facts.append(f"player {player} wins {found.last(f'selfplay/wins of player {player}') or 0.0:.0%}")
     if (draws := found.last("selfplay/draws")) is not None:
         facts.append(f"{draws:.0%} are drawn")
     if (same := found.last("selfplay/duplicates")) is not None:
@@ -188,61 +250,21 @@ def _healthy(found: Found) -> str:
 
 
 def _health(found: Found) -> str:
-    end = found.games
-    length = [
-        curve_of(found, "selfplay/length", "mean", 0),
-        curve_of(found, "selfplay/shortest", "shortest", 5, is_held_against=True),
-        curve_of(found, "selfplay/longest", "longest", 5, is_held_against=True),
-    ]
-    players = [name for name in found.history.names() if name.startswith("selfplay/wins of player ")]
-    outcomes = {name.removeprefix("selfplay/wins of "): name for name in players}
-    hues = [0, 5, 1] if len(players) == 2 else [*range(len(players)), 5]
-    names = list(outcomes.items())
-    names.insert(1 if len(names) == 2 else len(names), ("draws", "selfplay/draws"))
-    varied = [
-        curve_of(found, "selfplay/openings", "openings", 0),
-        curve_of(found, "selfplay/same start", "same start", 1),
-        curve_of(found, "selfplay/duplicates", "duplicates", 3),
-    ]
-    resigned = [
-        curve_of(found, "selfplay/resigned", "resigned", 0),
-        curve_of(found, "selfplay/wrong resignations", "wrongly", 3),
-    ]
-    resigned = resigned if any(any(each.values) for each in resigned) else []
-    return _warnings(found) + charts(
-        ("Length of the games", curves(length, "plies", floor=0, last=end), ""),
-        ("How the games end", shares_of(found, dict(names), hues), ""),
-        (
-            "Variety",
-            curves(varied, "share of the games", is_share=True, floor=0, last=end),
-            "Different openings; games that begin with the commonest first moves; games that repeat another one.",
-        ),
-        (
-            "Entropy of the policies to learn",
-            curves([curve_of(found, "selfplay/root entropy", "targets", 0)], "nats", floor=0, last=end),
-            "Near 0: every search is sure of itself.",
-        ),
-        (
-            "Surprise",
-            curves([curve_of(found, "selfplay/surprise", "surprise", 0)], "mean square", floor=0, last=end),
-            "What the search expected against how the game ended.",
-        ),
-        (
-            "Resignations",
-            curves(resigned, "share", is_share=True, floor=0, last=end),
-            "Wrongly: of games played out to know, those that would have been given up without being lost.",
-        ),
-        (
-            "Age of the window",
-            curves([curve_of(found, "window/age", "mean age", 0)], "games", floor=0, last=end),
-            "How many games ago a position to learn from was played.",
-        ),
-        (
-            "Samples per position",
-            curves([curve_of(found, "window/samples", "samples", 0)], "draws", floor=0, last=end),
-            "How often each new position has been learned from.",
-        ),
-    )
+    players = _players(found)
+    names = [(name.removeprefix("selfplay/wins of "), name) for name in players]
+    draws = ("draws", "selfplay/draws")
+    if len(players) == 2:
+        outcomes, hues = dict([names[0], draws, names[1]]), [0, 5, 1]
+    else:
+        outcomes, hues = dict([*names, draws]), [*range(len(players)), 5]
+    length, *others = (each.of(found) for each in HEALTH)
+    ends = figure("How the games end", shares_of(found, outcomes, hues), "Who has most, alone.")
+    return _warnings(found) + charts(length, ends, *others)
+
+
+def _players(found: Found) -> list[str]:
+    """The curves of how often each wins."""
+    return [name for name in found.history.names() if name.startswith("selfplay/wins of player ")]
 
 
 def warned(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[Mapping[str, Any], int]]]:
@@ -295,32 +317,9 @@ def _spends(found: Found) -> str:
 
 
 def _speed(found: Found) -> str:
-    end = found.games
-
-    def one(name: str, label: str, unit: str, is_share: bool = False) -> str:
-        return curves([curve_of(found, name, label, 0)], unit, is_share=is_share, floor=0, last=end)
-
-    fill = [curve_of(found, "speed/batch fill", "batch fill", 0), curve_of(found, "speed/cache hits", "cache hits", 1)]
-    return charts(
-        (
-            "Where the time goes",
-            shares_of(found, {name: f"time/{name}" for name in TIMES}),
-            "From one line of curves to the next.",
-        ),
-        ("Games", one("speed/games per second", "games", "per second of self-play"), ""),
-        ("Positions", one("speed/positions per second", "positions", "per second of self-play"), ""),
-        (
-            "Evaluations by the network",
-            one("speed/evaluations per second", "evaluations", "per second of self-play"),
-            "",
-        ),
-        (
-            "Batches and cache",
-            curves(fill, "share", is_share=True, floor=0, last=end),
-            "Rows of a batch that are positions; evaluations found in the cache.",
-        ),
-        ("Memory", one("memory/megabytes", "memory", "megabytes"), ""),
-    )
+    spent = shares_of(found, {name: f"time/{name}" for name in TIMES})
+    note = "Of the time from one line of curves to the next."
+    return charts(figure("Where the time goes", spent, note), *(each.of(found) for each in SPEED))
 
 
 def _words(value: Any) -> str:

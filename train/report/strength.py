@@ -44,10 +44,12 @@ def _conclusion_without_elo(found: Found) -> str:
     if known:
         worst = min(known, key=lambda rung: known[rung][1])
         games, utility = known[worst]
+        low, high = (found.last(f"against/{worst} utility {end}") for end in ("low", "high"))
+        interval = "" if low is None or high is None else f" [{low:+.2f}, {high:+.2f}]"
         side = "above" if utility > 0 else "below" if utility < 0 else "at"
         many = "the rung" if len(known) == 1 else f"the hardest of {len(known)} rungs"
         return (
-            f"After {games:,} games its mean utility against {worst}, {many}, is {utility:+.2f}: "
+            f"After {games:,} games its mean utility against {worst}, {many}, is {utility:+.2f}{interval}: "
             f"{side} the 0 of an equal player; where more than two play there is no Elo."
         )
     every = found.config.evaluation.every

@@ -1,0 +1,99 @@
+"""Whether the memory of a training run stops growing once its window is full.
+
+    python -m benchmarks.memory                               # tic-tac-toe with a tiny window, four minutes, one worker
+    python -m benchmarks.memory connect_four --minutes 30 --workers 2 --set window.most=20000
+
+Trains in a temporary folder and reads its curves: the megabytes that all processes of the run keep resident, and the positions and
+megabytes of its window. The window is full at the first iteration after which it has not grown by a hundredth; from there on a line is
+fitted to the resident megabytes. Exit code 1 where the line climbs by more than --most megabytes from there to the end.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from base.errors import Arguments, UserError, run_command
+from games import load
+from train.budget import Budget
+from train.config import compose
+from train.log import RunLog
+from train.loop import train
+from train.run import opened
+
+TINY = (
+    "net=mlp:1x32",
+    "games=64",
+    "learning.threads=1",
+    "keep=1000000",
+    "window.constant=500",
+    "window.most=2000",
+    "evaluation.every=0",
+)
+ROWS = 12
+
+
+class Curves(RunLog):
+    """Keeps what a run measures of itself."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, 0)
+        self.points: list[tuple[int, float, float, float]] = []
+
+    def curves(self, games: int, values: Any) -> None:
+        super().curves(games, values)
+        point = [values[name] for name in ("memory/megabytes", "window/positions", "window/megabytes")]
+        self.points.append((games, *point))
+
+    def say(self, text: str) -> None:
+        if text.startswith("memory"):
+            super().say(text)
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = Arguments(description=__doc__)
+    parser.add_argument("game", nargs="?", default="tic_tac_toe", metavar="GAME", help="with options, or a file.py")
+    parser.add_argument("--minutes", type=float, default=4.0, metavar="M", help="of the run")
+    parser.add_argument("--workers", type=int, default=1, metavar="K", help="processes that play")
+    parser.add_argument("--most", type=float, default=20.0, metavar="MB", help="growth that is taken for noise")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the configuration")
+    options = parser.parse_args(argv)
+    game = load(options.game)
+    config = compose(game, None, [*TINY, *options.set])
+    with tempfile.TemporaryDirectory(prefix="memory-") as home:
+        budget = Budget(minutes=options.minutes)
+        with opened(f"{home}/run", config, budget, print) as run, Curves(run.board) as log:
+            train(run, log, options.workers)
+    return report(np.array(log.points), options.most)
+
+
+def report(points: np.ndarray[Any, np.dtype[np.float64]], most: float) -> int:
+    """The table and the verdict."""
+    if len(points) == 0 or np.isnan(points[:, 1]).any():
+        raise UserError(
+            "expected a run of an iteration or more, on a system that tells how much memory a process takes"
+        )
+    full = int(np.argmax(points[:, 2] >= 0.99 * points[:, 2].max()))
+    print(f"\n{'games':>10}{'resident MB':>13}{'window':>10}{'window MB':>11}")
+    for i in sorted({full, *np.linspace(0, len(points) - 1, ROWS).astype(int).tolist()}):
+        games, resident, positions, megabytes = points[i]
+        print(f"{games:>10,.0f}{resident:>13,.1f}{positions:>10,.0f}{megabytes:>11.2f}{'  full' if i == full else ''}")
+    behind = points[full:]
+    if len(behind) < ROWS:
+        raise UserError(
+            f"expected {ROWS} iterations with a full window, got {len(behind)}; more --minutes, or a smaller one"
+        )
+    slope = np.polyfit(behind[:, 0], behind[:, 1], 1)[0]
+    growth = slope * (behind[-1, 0] - behind[0, 0])
+    print(
+        f"\nwith a full window, over {len(behind)} iterations: {growth:+.1f} MB, {slope * 1e4:+.2f} MB for 10,000 games"
+    )
+    return int(growth > most)
+
+
+if __name__ == "__main__":
+    run_command(main)

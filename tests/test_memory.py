@@ -1,0 +1,69 @@
+"""What a run says of its memory: bounds that hold, and the size that its processes really have."""
+
+import multiprocessing
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from miniature import GAME, Told, run, tiny
+
+from mcts.learned import LearnedSettings
+from selfplay.play import Lanes, bytes_of_lanes
+from train.loop import Loop
+from train.memory import bytes_of_window, forecast, resident
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of other processes")
+
+
+def test_window_keeps_below_its_bound_and_near_it(tmp_path: Path, monkeypatch: Any) -> None:
+    config = tiny("window.most=60", "selfplay.full=1.0", "selfplay.openings=0")
+    loops, begin = [], Loop.__init__
+    monkeypatch.setattr(Loop, "__init__", lambda loop, *given: (loops.append(loop), begin(loop, *given))[1])
+    run(tmp_path / "run", 40, config=config)
+    window = loops[0].window
+    assert 60 <= len(window) < 60 + GAME.rules.max_plies and window.made > 150
+    assert bytes_of_window(config, GAME) / 3 < window.bytes() <= bytes_of_window(config, GAME)
+
+
+def test_trees_and_cache_take_what_was_said() -> None:
+    config = tiny("selfplay.cache_mb=1")
+    search = Lanes(GAME, config.selfplay, LearnedSettings(), 1).search
+    took = search.tree.nodes.nbytes + search.tree.edges.nbytes + search.cache.entries.nbytes
+    assert took <= bytes_of_lanes(GAME, config.selfplay) < 1.01 * took
+
+
+def _hold(megabytes: int, pipe: Any) -> None:
+    held = np.ones(megabytes * 125_000)
+    pipe.send(int(held.sum()))
+    pipe.recv()
+
+
+@linux
+def test_resident_size_is_that_of_all_processes() -> None:
+    before = resident()
+    held = np.ones(100 * 125_000)
+    assert 90 < resident() - before < 130
+    del held
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_hold, args=(200, theirs), daemon=True)
+    process.start()
+    assert ours.recv() == 200 * 125_000
+    assert resident() - before > 180
+    ours.send(None)
+    process.join()
+    assert resident() - before < 100
+
+
+@linux
+def test_run_says_what_it_will_take_at_most_and_measures_what_it_takes(tmp_path: Path, monkeypatch: Any) -> None:
+    said: list[str] = []
+    curves: list[tuple[int, Any]] = []
+    monkeypatch.setattr(Told, "curves", lambda log, games, values: curves.append((games, values)))
+    run(tmp_path / "run", 8, workers=0, said=said)
+    assert sum("memory: at most about" in line for line in said) == 1
+    alone, several = (forecast(tiny(), GAME, 1000, workers) for workers in (0, 3))
+    assert "×" not in alone and "trees and evaluations 3 × " in several and "the program 4 × " in several
+    assert [(games, values["memory/megabytes"] > 100) for games, values in curves] == [(8, True)]

@@ -1,0 +1,204 @@
+"""A run that begins with recorded games: it learns from them, to the same bits whatever stops it, and from no others."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from miniature import GAME, run, tiny, weights
+
+from base.errors import UserError
+from base.log import LogWriter
+from checkpoints import all_of, verify
+from games import load
+from games.record import GameRecord, make_record, read_records
+from nets import make_net
+from train.config import Config
+from train.journal import read_history
+from train.learner import Learner
+from train.loop import Loop
+from train.recorded import SupervisedSettings, hash_of, recorded, with_games
+from train.supervised import is_held_back, judged_on, learn_from_games, teaching
+from train.window import Window
+
+LEARNER = ("net=mlp:1x32", "learning.batch=32", "learning.rate=1e-2", "learning.warmup=10", "supervised.epochs=12")
+
+
+CENTRE_AND_CORNERS = (4, 0, 2, 6, 8)
+
+
+def sensible_games(game: Any, count: int, seed: int = 0) -> list[str]:
+    """Games of players who, after three plies at random, win, else take the centre, else a corner: something that can be learned,
+    however the board is turned."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        state, names = game.initial(), []
+        while legal := game.legal_actions(state):
+            if len(names) < 3:
+                action = int(rng.choice(legal))
+            else:
+                worth = [
+                    game.rules.gain(state, each) + 0.1 * (each in CENTRE_AND_CORNERS) + 0.1 * (each == 4)
+                    for each in legal
+                ]
+                action = legal[int(np.argmax(np.array(worth) + 0.01 * rng.random(len(legal))))]
+            names.append(game.name_of(action))
+            state = game.result(state, action)
+        found.append(" ".join(names))
+    return found
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "games.txt").write_text("\n".join(sensible_games(GAME, 400)) + "\n")
+    return folder
+
+
+def beginning_with(files: Path, *changes: str) -> Config:
+    return with_games(tiny(*LEARNER, *changes), [str(files)], GAME)
+
+
+class Silent:
+    """A log that nobody reads."""
+
+    def counter(self, total: int, what: str, unit: str) -> Any:
+        from contextlib import nullcontext
+
+        return nullcontext(lambda: None)
+
+
+def test_policy_of_games_held_back_is_learned(files: Path) -> None:
+    config = beginning_with(files, "supervised.held_back=0.3")
+    learner = Learner(GAME, make_net(config.net, GAME, 1), config.learning)
+    lesson = learn_from_games(GAME, learner, config.supervised, 1, Silent())  # type: ignore[arg-type]
+    assert lesson.held_back >= 5 and lesson.judged.n >= 30
+    assert lesson.top > 0.35 and lesson.top > lesson.before + 8 * lesson.error
+    assert 0 < lesson.error < 0.1
+    assert f"{lesson.top:.1%}" in str(lesson) and f"{lesson.held_back} games held back" in str(lesson)
+
+
+def test_killed_and_resumed_is_the_uninterrupted_run(files: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    config, said = beginning_with(files), []
+    run(tmp_path / "whole", 16, config=config, said=said)
+    assert any("learned from" in line for line in said)
+    whole = Loop.save
+
+    def killed(loop: Loop) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:  # before the stage is saved: it is done again
+        patch.setattr(Loop, "save", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "run", 16, config=config)
+
+    def killed_later(loop: Loop) -> None:
+        whole(loop)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:  # behind it: it is not done again
+        patch.setattr(Loop, "save", killed_later)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "run", 16, config=config)
+    again: list[str] = []
+    run(tmp_path / "run", 16, config=config, said=again)
+    assert not any("learned from" in line for line in again)
+    assert weights(tmp_path / "run") == weights(tmp_path / "whole")
+    assert read_history(tmp_path / "run").series("supervised/top-1")[0] == [0]
+    plain = tmp_path / "plain"
+    run(plain, 8, config=tiny(*LEARNER))
+    first = {verify(all_of(folder)[0]).weights for folder in (plain, tmp_path / "whole", tmp_path / "run")}
+    assert len(first) == 2  # the first checkpoint is what the games taught
+
+
+def test_changed_files_are_refused(files: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "games.txt"
+    copy.write_text((files / "games.txt").read_text())
+    config = with_games(tiny(*LEARNER), [str(copy)], GAME)
+    assert with_games(config, [str(files)], GAME) == config  # the same games elsewhere
+    copy.write_text(copy.read_text() + sensible_games(GAME, 1, 9)[0] + "\n")
+    with pytest.raises(
+        UserError, match=r"--from-games: expected what .*games.txt held when the run began .*another --run"
+    ):
+        recorded(GAME, config.supervised)
+    run(tmp_path / "run", 8, config=beginning_with(files))
+    with pytest.raises(UserError, match=r"expected the configuration it began with, got supervised\.files"):
+        run(tmp_path / "run", 16, config=with_games(beginning_with(files), [str(copy)], GAME))
+
+
+def test_search_that_is_in_the_record_is_learned_else_the_move(tmp_path: Path) -> None:
+    moves = [0, 4, 8]
+    record = make_record(
+        GAME, moves, policies=[None, {4: 0.75, 2: 0.25}, None], outcome=(1.0, -1.0), ending="adjudicated"
+    )
+    taught = teaching(GAME, record)
+    assert [taught.policy(ply)[0].tolist() for ply in range(3)] == [[0], [2, 4], [8]]
+    assert taught.policy(1)[1].tolist() == [0.25, 0.75]
+    assert taught.utilities.tolist() == [[1.0, -1.0]] * 3
+
+
+def test_chance_teaches_nothing() -> None:
+    game = load("backgammon")
+    rng, state, moves, rolls = np.random.default_rng(0), game.initial(), [], []
+    for _ in range(40):
+        rolls.append(game.to_move(state) == -1)
+        moves.append(int(rng.choice(game.legal_actions(state))))
+        state = game.result(state, moves[-1])
+    record = make_record(game, moves, outcome=(1.0, -1.0), ending="adjudicated")
+    assert teaching(game, record).searched.tolist() == [not each for each in rolls]
+    window = Window(game, tiny().window)
+    window.extend([teaching(game, record)])
+    assert len(window) == 40 - sum(rolls)
+
+
+def test_games_are_held_back_by_what_was_played(files: Path) -> None:
+    records = recorded(GAME, beginning_with(files).supervised)
+    held = [record for record in records if is_held_back(record, 0.3)]
+    assert len({record.moves.tobytes() for record in records}) == len(records)
+    assert 0.1 < len(held) / len(records) < 0.5
+    assert not any(is_held_back(record, 0.0) for record in records)
+    window = Window(GAME, tiny().window)
+    learner = Learner(GAME, make_net("mlp:1x8", GAME, 1), tiny().learning)
+    assert judged_on(window, learner)[0].n == 0  # nothing held back, nothing judged
+
+
+def test_games_without_an_end_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "games.txt").write_text("a1 b2\n")
+    files = [tmp_path / "games.txt"]
+    settings = SupervisedSettings((str(files[0]),), hash_of(files, GAME))
+    with pytest.raises(UserError, match=r"--from-games: expected finished games of tic_tac_toe in .*, found none"):
+        recorded(GAME, settings)
+
+
+def test_games_all_held_back_are_refused(files: Path) -> None:
+    settings = SupervisedSettings((str(files),), hash_of([files], GAME), held_back=0.9999)
+    learner = Learner(GAME, make_net("mlp:1x8", GAME, 1), tiny().learning)
+    with pytest.raises(UserError, match=r"--from-games: expected games to learn from, all .* are held back"):
+        learn_from_games(GAME, learner, settings, 1, Silent())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("supervised.epochs=0", "supervised.epochs: expected more than 0, got 0"),
+        ("supervised.held_back=1", "supervised.held_back: expected at least 0 and below 1, got 1"),
+        ("supervised.files=['x']", "supervised.files: expected them from the command line, with --from-games FILES"),
+    ],
+)
+def test_wrong_settings_are_one_line(change: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        tiny(change)
+
+
+def test_selfplay_logs_and_checkpoints_follow(files: Path, tmp_path: Path) -> None:
+    """What a run has played can begin another."""
+    run(tmp_path / "first", 16)
+    config = with_games(tiny(*LEARNER), [str(tmp_path / "first" / "games")], GAME)
+    run(tmp_path / "second", 8, config=config)
+    assert len(all_of(tmp_path / "second")) == 2
+    records: list[GameRecord] = list(read_records(tmp_path / "first" / "games", GAME))
+    with LogWriter(tmp_path / "other.log") as log:
+        for record in records:
+            log.append(record.to_bytes())
+    assert hash_of([tmp_path / "other.log"], GAME) != config.supervised.sha256
