@@ -73,7 +73,7 @@ def value_inverted(run: Curves) -> str | None:
 def value_collapse(run: Curves) -> str | None:
     """The outcomes differ, the network says the same of all."""
     spread, brier = run.last("fresh/value spread"), run.last("fresh/value brier")
-    if run.steps >= 4 * YOUNG and len(spread) and spread.max() < 0.05 and brier.min() > 0.05:
+    if run.steps >= 4 * YOUNG and len(spread) and len(brier) and spread.max() < 0.05 and brier.min() > 0.05:
         return (
             f"the network's values of new positions differ by only {spread.mean():.3f} (standard deviation) over the "
             f"last {len(spread)} iterations, after {run.steps} steps, while their games end differently"
@@ -163,7 +163,7 @@ def loss_rises(run: Curves) -> str | None:
     """Against the best that it has been; that targets change as play gets better moves it by less."""
     weight = run.config.learning.value_weight
     policy, entropy, value = run.all("loss/policy"), run.all("loss/entropy"), run.all("loss/value")
-    if run.iterations < 4 * ITERATIONS or not len(policy) == len(entropy) == len(value):
+    if len(policy) < 4 * ITERATIONS or not len(policy) == len(entropy) == len(value):
         return None
     total = policy + weight * value
     smooth = np.convolve(total, np.ones(ITERATIONS) / ITERATIONS, "valid")
@@ -221,7 +221,7 @@ def resigned_early(run: Curves) -> str | None:
     """Games that were played out tell. Their number is not among the curves, but follows from the share of those that were not."""
     how = run.config.selfplay
     resigned, wrong = run.all("selfplay/resigned")[-8:], run.all("selfplay/wrong resignations")[-8:]
-    if how.resign >= 1 or not len(resigned) or not len(wrong):
+    if how.resign >= 1 or len(resigned) < ITERATIONS or not len(wrong):
         return None
     checked = resigned.mean() * len(resigned) * run.config.games * how.played_out / max(1 - how.played_out, 1e-9)
     if checked >= 15 and wrong.mean() > 0.15:
