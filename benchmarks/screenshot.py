@@ -1,6 +1,6 @@
 """A picture of a run's page in TensorBoard, as in the README: TensorBoard is started for it, and a browser without a window looks.
 
-    python -m benchmarks.screenshot runs/first docs/tensorboard.png
+    python -m benchmarks.screenshot runs/first docs/tensorboard.png --width 2150 --height 1830 --scale 0.65
     python -m benchmarks.screenshot runs/first images.png --page images --height 3000
 
 It takes Chromium or Chrome, found by name or given by --browser. The page is given the time it needs to load (--wait).
@@ -34,6 +34,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--page", default=PAGES[0], choices=PAGES, help="which of TensorBoard's pages")
     parser.add_argument("--width", type=int, default=1600, metavar="W", help="of the window")
     parser.add_argument("--height", type=int, default=2200, metavar="H", help="of the window")
+    parser.add_argument("--scale", type=float, default=1.0, metavar="X", help="of the picture against the window")
     parser.add_argument("--wait", type=int, default=20, metavar="S", help="seconds that the page gets to load")
     parser.add_argument("--browser", metavar="COMMAND", help=f"else the first of {', '.join(BROWSERS)}")
     options = parser.parse_args(argv)
@@ -47,6 +48,7 @@ def main(argv: Sequence[str]) -> int:
         (Path(folder) / run.name).symlink_to((run / "tb").resolve(), target_is_directory=True)
         with tensorboard(folder) as address:
             window = f"--window-size={options.width},{options.height}"
+            scale = f"--force-device-scale-factor={options.scale}"
             wait = f"--virtual-time-budget={1000 * options.wait}"
             quiet = [
                 "--headless",
@@ -55,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
                 "--hide-scrollbars",
                 f"--user-data-dir={folder}/browser",
             ]
-            command = [browser, *quiet, window, wait, f"--screenshot={out}", f"{address}/#{options.page}"]
+            command = [browser, *quiet, window, scale, wait, f"--screenshot={out}", f"{address}/#{options.page}"]
             out.unlink(missing_ok=True)
             told = subprocess.run(command, capture_output=True, text=True, timeout=10 * PATIENCE)
     if not out.exists():

@@ -81,7 +81,9 @@ def of_window(window: Window, draws: int) -> dict[str, float]:
 
 
 def of_speed(told: Statistics, work: Work, seconds: float) -> dict[str, float]:
-    """Of self-play alone; evaluations found in the cache are not among those made."""
+    """Of self-play alone, nothing where all games were there already; evaluations found in the cache are not among those made."""
+    if not told.games:
+        return {}
     seconds = max(seconds, 1e-9)
     return {
         "speed/games per second": told.games / seconds,

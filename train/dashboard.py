@@ -21,21 +21,23 @@ def layout(names: Iterable[str]) -> Layout:
     known = set(names)
     found: Layout = {}
     for category, charts in QUESTIONS.items():
-        shown: dict[str, list[object]] = {}
+        lines: dict[str, list[object]] = {}
+        bands: dict[str, list[object]] = {}
         for title, kind, tags in charts(known):
             there = [tag for tag in tags if tag in known]
             if kind == LINES and there:
-                shown[title] = [LINES, [f"{re.escape(tag)}$" for tag in there]]  # TensorBoard takes patterns here
+                lines[title] = [LINES, [f"{re.escape(tag)}$" for tag in there]]  # TensorBoard takes patterns here
             elif kind == BAND and len(there) == 3:
-                shown[title] = [BAND, there]
-        if shown:
-            found[category] = shown
+                bands[title] = [BAND, there]
+        if lines or bands:
+            # TensorBoard draws bands after lines, the last one first
+            found[category] = lines | dict(reversed(bands.items()))
     return found
 
 
 def stronger(known: set[str]) -> Iterator[Chart]:
     yield _band("Elo of the search, 95 %", "elo/search")
-    yield _band("Elo of the policy alone, 95 %", "elo/policy")
+    yield _band("Elo without search: the policy alone, 95 %", "elo/policy")
     for tag in _like(known, r"against/.* utility"):
         yield _band(f"{tag.replace('/', ' ', 1)}, 95 %", tag)
 

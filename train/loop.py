@@ -277,10 +277,11 @@ class Loop:
             f"loss {found['loss/total']:.3f}",
             f"policy {found['loss/divergence']:.3f} above its targets' {losses.entropy:.3f}",
             f"value {losses.value:.3f}",
-            f"{found['speed/games per second']:.1f} games/s",
-            f"{compact(found['speed/positions per second'])} positions/s",
             f"length {told.length:.1f}",
         ]
+        if self._played.games:  # else all were there already
+            positions = compact(found["speed/positions per second"])
+            line += [f"{found['speed/games per second']:.1f} games/s", f"{positions} positions/s"]
         if self.measured is not None:
             line.append(self.measured.line)
         self.log.say(", ".join(line))
