@@ -1,8 +1,8 @@
 """How much memory a run may take, said before it begins; how much it takes, measured as it goes on.
 
 What grows is bounded by settings: the window by `window.most` positions, a worker's trees by its slots and simulations, its cache by
-`selfplay.cache_mb`. What a process takes for its code is measured as the run begins: all of them load the same. `benchmarks/memory.py` looks
-whether it holds.
+`selfplay.cache_mb`. What a process takes for its code is measured as the run begins: all of them load the same. Whether it holds,
+`benchmarks/memory.py` looks.
 """
 
 from __future__ import annotations
