@@ -188,8 +188,8 @@ def test_killed_and_resumed_there_is_no_step_twice_and_none_missing(whole: Path,
     expected, found = steps(whole), steps(folder)
     for tag, came in found.items():
         assert all(a < b for a, b in pairwise(came)), (tag, came)
-    for tag in expected:
-        if not tag.startswith(("about/co", "custom", "gradients", "look/calibration", "speed/")):
+    for tag in expected:  # whom the arena lets a checkpoint meet depends on the games already played
+        if not tag.startswith(("about/co", "against/", "custom", "gradients", "look/calibration", "speed/")):
             assert found[tag] == expected[tag], tag
     check_layout(folder)
 
