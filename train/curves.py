@@ -12,7 +12,7 @@ import numpy as np
 from selfplay.play import Work
 from selfplay.statistics import Statistics
 from train.learner import Losses
-from train.measures import agreement, judge
+from train.measures import agreement, correlation, explained, judge
 from train.window import Array, Batch, Window
 
 STAGES = 5
@@ -38,6 +38,10 @@ def of_judgement(policies: Array, expected: Array, batch: Batch, stages: Array) 
     outcomes = batch.outcomes[:, 0]
     found = {f"fresh/{name}": value for name, value in agreement(policies, batch).items()}
     found |= judge(expected, outcomes).curves("fresh/value")
+    found |= {
+        "fresh/value correlation": correlation(expected, outcomes),
+        "fresh/policy explained": explained(policies, batch),
+    }
     for stage in range(STAGES):
         here = stages == stage
         found[f"fresh/value sign stage {stage + 1}"] = judge(expected[here], outcomes[here]).sign

@@ -3,8 +3,8 @@
     before the first                                where there are recorded games, the network learns from them (train/supervised.py)
     for iteration 0, 1, 2, …                        a network plays a block of games by number, then learns
         games of the block      played by the mean of the weights, each on disk as it ends
-        window                  grows and forgets
         judgement               of the network and of EVAL, on games that neither has learned from yet
+        window                  takes the games and forgets others
         learner                 takes its steps; each new position is drawn a fixed number of times
         EVAL                    the linear one, fitted to the same window
         watch                   says what is wrong, where something is
@@ -42,9 +42,10 @@ from train.baseline import Baseline
 from train.evaluation import Evaluate, Evaluation
 from train.gallery import Gallery, Guess, View
 from train.games import GameLog, games_of
-from train.health import health, knowledge
+from train.health import health
 from train.learner import Learner, Losses
 from train.log import Exhibits, RunLog, compact
+from train.measures import judge
 from train.memory import forecast, resident
 from train.run import Run
 from train.state import Progress, newest
@@ -132,7 +133,6 @@ class Loop:
         self.progress, tensors = found
         self.learner.restore(tensors, self.progress.steps)
         self._fill_window()
-        self.baseline.look(self.window)
         self.fit()
         self.log.say(f"{self.run.folder}: going on after {self.progress.games} games")
         self._post(self.watch.told(self.progress.games))
@@ -215,28 +215,26 @@ class Loop:
             return [kept.games[number] for number in numbers]
 
     def judge(self, games: Sequence[GameRecord]) -> None:
-        """The window takes the games; what did the network that played and EVAL make of them, which have not learned from them yet?"""
-        self.window.extend(games)
-        self.baseline.look(self.window)
+        """What do the network that played and EVAL make of them, which have not learned from them yet?"""
         self._newest, self._guesses = games, {}
-        self.curves |= self.baseline.judge(self.window.newest_plies(JUDGED))
-        self.curves |= health(self.game, games)
-        fresh = self.window.alone(games)
-        plies = fresh.newest_plies(JUDGED)
+        fresh = Window.of(self.game, games, self.config.window.fast)
+        plies = fresh.evenly(JUDGED)
+        if not len(plies):
+            return
         batch = fresh.positions(plies)
-        if len(batch.observations):
-            policies, utilities = self.learner.guess(batch)
-            outcomes = batch.outcomes[:, 0]
-            self._guesses = {"value": (utilities[:, 0], outcomes), "search": (batch.searched[:, 0], outcomes)}
-            if self.baseline.guess is not None:
-                self._guesses["EVAL"] = self.baseline.guess
-            stages = fresh.stages(plies, curves.STAGES)
-            self.curves |= curves.of_judgement(policies, utilities[:, 0], batch, stages)
-            self.curves |= knowledge(batch, policies, utilities)
+        policies, utilities = self.learner.guess(batch)
+        self.curves |= curves.of_judgement(policies, utilities[:, 0], batch, fresh.stages(plies, curves.STAGES))
+        outcomes = batch.outcomes[:, 0]
+        self._guesses = {"value": (utilities[:, 0], outcomes), "search": (batch.searched[:, 0], outcomes)}
+        by_eval = self.baseline.guess(fresh, plies)
+        if by_eval is not None:
+            self.curves |= judge(by_eval, outcomes).curves("fresh/eval")
+            self._guesses["EVAL"] = by_eval, outcomes
 
     def learn(self, games: Sequence[GameRecord]) -> Losses:
-        """So many steps that each new position is drawn `window.samples` times on average."""
+        """The window takes the games; then so many steps that each new position is drawn `window.samples` times on average."""
         began = time.monotonic()
+        self.window.extend(games)
         progress = self.progress
         due = int(self.window.made * self.config.window.samples / self.config.learning.batch)
         rng = np.random.default_rng(derive(self.config.seed, "batches", progress.iterations))
@@ -257,7 +255,7 @@ class Loop:
 
     def fit(self) -> None:
         """EVAL's weights, into a file of their own; a game without features has none."""
-        weights = self.baseline.fit(f"the window after {self.progress.games:,} games")
+        weights = self.baseline.fit(self.window, f"the window after {self.progress.games:,} games")
         if weights is not None:
             weights.save(self.run.eval(self.progress.games))
 
@@ -268,7 +266,7 @@ class Loop:
         told = Statistics.of(games)
         learning = self.config.learning
         found = curves.of_learning(losses, learning.value_weight, self.learner.steps)
-        found |= curves.of_selfplay(told, self.game.players)
+        found |= curves.of_selfplay(told, self.game.players) | health(self.game, games)
         found |= curves.of_window(self.window, self.learner.steps * learning.batch)
         found |= curves.of_speed(self._played, self._work, self._playing)
         found |= curves.of_time(self._playing, self._learning, self._measuring, time.monotonic() - self._told)
