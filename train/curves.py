@@ -7,6 +7,8 @@ A name is `section/what`; a share is from 0 to 1. What cannot be said (no resign
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from selfplay.play import Work
@@ -98,8 +100,8 @@ def of_speed(told: Statistics, work: Work, seconds: float) -> dict[str, float]:
     }
 
 
-def of_time(playing: float, learning: float, measuring: float, total: float) -> dict[str, float]:
-    """Shares of `total`: the seconds since the last line."""
-    total = max(total, 1e-9)
-    found = {"self-play": playing / total, "learning": learning / total, "evaluation": measuring / total}
+def of_time(seconds: Mapping[str, float]) -> dict[str, float]:
+    """Shares of the time since the last line, as `Clock.read` gives it."""
+    total = max(seconds["total"], 1e-9)
+    found = {name: seconds.get(name, 0.0) / total for name in ("self-play", "learning", "evaluation")}
     return {f"time/{name}": share for name, share in (found | {"other": max(0.0, 1 - sum(found.values()))}).items()}
