@@ -31,6 +31,7 @@ from base.errors import UserError, require
 from games import Game, Rules
 from games.record import GameRecord
 from nets import Symmetries
+from train.games import finished
 from train.positions import Played
 
 Array = np.ndarray[Any, Any]
@@ -126,28 +127,28 @@ class Window:
     def extend(self, records: Sequence[GameRecord]) -> int:
         """Add games, in the order of their numbers, and forget the oldest. How many positions to learn from were added."""
         before = self.made
-        finished = [record for record in records if record.outcome is not None and len(record)]
-        for record in finished:
+        records = list(finished(records))
+        for record in records:
             record.positions(self.game)  # refuses what is not a game of these rules
-        known = [~np.isnan(record.utilities).any(1) for record in finished]
-        taught = [record.searched.astype(bool) for record in finished]
+        known = [~np.isnan(record.utilities).any(1) for record in records]
+        taught = [record.searched.astype(bool) for record in records]
         useful = [seen if self.settings.fast else seen & full for seen, full in zip(known, taught, strict=True)]
         self.made += sum(int(each.sum()) for each in useful)
-        if finished:
-            firsts = self.game.blanks(len(finished))
-            for i, record in enumerate(finished):
+        if records:
+            firsts = self.game.blanks(len(records))
+            for i, record in enumerate(records):
                 firsts[i] = record.first_position(self.game)
             self._firsts = np.concatenate([self._firsts, firsts])
-            self._plies = _joined(self._plies, [len(record) for record in finished])
-            self._entries = _joined(self._entries, [len(record.visits) for record in finished])
-            self._outcomes = _joined(self._outcomes, [record.outcome for record in finished])
-            self._moves = _joined(self._moves, *(record.moves for record in finished))
+            self._plies = _joined(self._plies, [len(record) for record in records])
+            self._entries = _joined(self._entries, [len(record.visits) for record in records])
+            self._outcomes = _joined(self._outcomes, [record.outcome for record in records])
+            self._moves = _joined(self._moves, *(record.moves for record in records))
             self._useful = _joined(self._useful, *useful)
             self._taught = _joined(self._taught, *taught)
-            self._counts = _joined(self._counts, *(record.policy_counts for record in finished))
-            self._utilities = _joined(self._utilities, *(record.utilities for record in finished))
-            self._actions = _joined(self._actions, *(record.policy_actions for record in finished))
-            self._probabilities = _joined(self._probabilities, *(record.probabilities for record in finished))
+            self._counts = _joined(self._counts, *(record.policy_counts for record in records))
+            self._utilities = _joined(self._utilities, *(record.utilities for record in records))
+            self._actions = _joined(self._actions, *(record.policy_actions for record in records))
+            self._probabilities = _joined(self._probabilities, *(record.probabilities for record in records))
         self._forget()
         self._index()
         return self.made - before
