@@ -9,9 +9,11 @@ import pytest
 import games
 from base.errors import UserError
 from games import load
+from games.__main__ import main as doctor
 from games.engine import laws
 from games.engine.doctor import Patient, examine
 
+ROOT = Path(games.__file__).parent.parent
 SOURCES = {
     name: (Path(games.__file__).parent / f"{name}.py").read_text()
     for name in ("checkers", "connect_four", "nim", "tic_tac_toe")
@@ -261,6 +263,11 @@ def test_chances_that_do_not_sum_to_one_are_named(odds, is_sound, tmp_path):
     path.write_text(DICE.replace("ODDS", odds))
     findings = [(finding.law, finding.function) for finding in examine(load(str(path)), games=50, seconds=1)]
     assert findings == ([] if is_sound else [(laws.name_of(laws.chances_sum_to_one), "chance")])
+
+
+def test_example_of_the_docs_is_sound(capsys):
+    assert doctor(["doctor", str(ROOT / "docs" / "pop_three.py"), "--games", "50"]) == 0
+    assert "nothing found" in capsys.readouterr().out
 
 
 def test_an_action_without_a_number_ends_the_examination_without_a_crash(tmp_path):

@@ -1,8 +1,8 @@
 """How much memory a run may take, said before it begins; how much it takes, measured as it goes on.
 
 What grows is bounded by settings: the window by `window.most` positions, a worker's trees by its slots and simulations, its cache by
-`selfplay.cache_mb`. What a process takes for its code is measured, not guessed: all of them load the same. `benchmarks/memory.py` looks
-whether it holds.
+`selfplay.cache_mb`. What a process takes for its code is measured as the run begins: all of them load the same. Whether it holds,
+`benchmarks/memory.py` looks.
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ from train.config import Config
 COPIES = 8
 """Of the network's weights: itself, its mean, gradient, AdamW's two moments, a state being saved, an evaluator, its folded layers."""
 
+LATER = 30.0
+"""Megabytes that a process takes on beyond its code as it begins to work: TensorBoard, torch's workspaces, pages once touched."""
+
 
 def forecast(config: Config, game: Game, parameters: int, workers: int) -> str:
     """One line: what the run takes at most, and what for."""
     mega = 1e6
     window = bytes_of_window(config, game) / mega
     lanes, net = bytes_of_lanes(game, config.selfplay) / mega, COPIES * 4 * parameters / mega
-    program = resident([os.getpid()])
+    program = resident([os.getpid()]) + LATER
     each = f"{workers} × {lanes:,.0f}" if workers > 1 else f"{lanes:,.0f}"
     programs = f"{workers + 1} × {program:,.0f}" if workers else f"{program:,.0f}"
     total = window + max(workers, 1) * lanes + net + (workers + 1) * program
