@@ -223,6 +223,19 @@ def test_what_a_kill_has_left_of_an_event_goes(tmp_path: Path) -> None:
         assert [each.value for each in events(tmp_path).Scalars("loss/policy")] == [1.0]
 
 
+def test_what_follows_a_damaged_event_goes_and_the_curves_are_those_of_the_journal(tmp_path: Path) -> None:
+    with RunLog(tmp_path, 0, quiet=True) as log:
+        for games in (8, 16):
+            log.curves(games, {"loss/policy": games})
+    (path,) = (tmp_path / "tb").glob("events*")
+    whole = path.read_bytes()
+    at = whole.index(b"loss/policy") - 1  # the length of the first event's tag, which is now longer than the event
+    path.write_bytes(whole[:at] + b"\x7f" + whole[at + 1 :])
+    with RunLog(tmp_path, 16, quiet=True) as log:
+        log.curves(24, {"loss/policy": 24})
+    assert [each.value for each in events(tmp_path).Scalars("loss/policy")] == [16.0, 24.0]
+
+
 def test_numbers_that_are_none_stay_out_of_histograms(tmp_path: Path) -> None:
     with RunLog(tmp_path, 0, quiet=True) as log:
         log.show(8, Exhibits(histograms={"a": np.array([1.0, np.nan, 2.0]), "b": np.array([np.nan])}))
