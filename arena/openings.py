@@ -69,6 +69,8 @@ class Openings:
         plies = re.fullmatch(r"plies=(\d+)(?:-(\d+)|(\+))?", source)
         self.text, self.is_random = source, plies is not None
         if plies is None:
+            if source.startswith("plies="):
+                raise UserError(f"openings: expected plies=K, plies=K-L, plies=K+ or a file, got {source}")
             self._read(Path(source))
         else:
             few, many = int(plies[1]), int(plies[2] or plies[1])
