@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shlex
 import signal
 import sys
 import time
@@ -16,6 +17,8 @@ from miniature import GAME, TINY, moments, run, tiny, weights
 from base.errors import UserError
 from checkpoints import all_of, load, verify
 from games.record import read_records
+from train.__main__ import parser
+from train.config import compose
 from train.evaluation import Evaluation
 from train.run import opened
 
@@ -69,6 +72,13 @@ def test_loop_plays_learns_and_shelves(whole: Path) -> None:
     assert [path.name for path in all_of(whole)] == ["00000000", "00000016", "00000032"]  # of every second iteration
     assert len({verify(path).weights for path in all_of(whole)}) == 3
     assert [path.name for path in sorted((whole / "state").iterdir())] == ["000003", "000004"]
+
+
+def test_command_on_a_card_makes_the_same_configuration_and_budget(whole: Path) -> None:
+    words = shlex.split(load(all_of(whole)[1], GAME)[1].command)
+    options = parser().parse_args(words[3:])
+    assert words[:3] == ["python", "-m", "train"] and options.game == GAME.spec
+    assert compose(GAME, None, options.set) == TINY and options.games == GAMES
 
 
 def test_games_of_an_iteration_are_played_by_its_checkpoint(tmp_path: Path) -> None:

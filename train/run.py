@@ -23,9 +23,11 @@ from pathlib import Path
 from base.errors import UserError
 from base.files import file_lock, make_folder, read_json, remove_leftovers, write_json, write_text
 from train.budget import Budget
-from train.config import Config, differences, of_table, read, to_toml
+from train.config import Config, differences, of_table, read, settings, to_toml
 from train.names import folder_of as folder_of
 from train.names import name_for as name_for
+
+BY_FILES = ("supervised.files", "supervised.sha256")  # of the configuration, set by --from-games
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,21 @@ class Run:
     def eval(self, games: int) -> Path:
         """EVAL's weights after so many games, as `alphabeta:eval=PATH` takes them."""
         return self.folder / "eval" / f"{games:08}.eval.json"
+
+
+def command_for(name: str, config: Config, usual: Config, budget: Budget, games: int) -> list[str]:
+    """The words of the command that makes such a run under this name. `usual`: the configuration of the game's runs of which nothing is
+    said; `games`: how many, where the budget has no end."""
+    words = ["python", "-m", "train", config.game, "--run", name]
+    if budget.games or not budget.minutes:
+        words += ["--games", str(budget.games or games)]
+    else:
+        words += ["--minutes", f"{budget.minutes:g}"]
+    before = settings(usual)
+    for key, value in settings(config).items():
+        if value != before[key] and key not in BY_FILES:
+            words += ["--set", f"{key}={value}"]
+    return words + (["--from-games", *config.supervised.files] if config.supervised.files else [])
 
 
 def stored(folder: Path) -> Config | None:
