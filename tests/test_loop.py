@@ -247,6 +247,16 @@ def test_changed_configuration_is_refused_with_the_difference(whole: Path) -> No
         run(whole, GAMES, config=tiny("window.alpha=0.5"))
 
 
+def test_mistake_in_the_configuration_can_be_mended_until_something_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="unknown net 'mlq'"):
+        run(tmp_path / "run", 8, config=tiny("net=mlq:1x16"))
+    said: list[str] = []
+    run(tmp_path / "run", 8, said=said)
+    assert said[0].endswith('so the configuration may change, net: "mlq:1x16", now "mlp:1x16"')
+    with pytest.raises(UserError, match="expected the configuration it began with"):
+        run(tmp_path / "run", 8, config=tiny("net=mlp:1x8"))
+
+
 def test_two_processes_at_one_run_are_refused(tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
     with opened(folder, TINY, None, print), pytest.raises(UserError, match="expected nobody else at this run"):  # noqa: SIM117

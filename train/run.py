@@ -27,6 +27,8 @@ from train.config import Config, differences, of_table, read, settings, to_toml
 from train.names import folder_of as folder_of
 from train.names import name_for as name_for
 
+MADE = ("games", "state", "checkpoints", "curves.jsonl")
+"""What depends on the configuration: until one of these is there, a mistake in it can be mended."""
 BY_FILES = ("supervised.files", "supervised.sha256")  # of the configuration, set by --from-games
 
 
@@ -86,7 +88,8 @@ def stored(folder: Path) -> Config | None:
 
 @contextmanager
 def opened(name: str, config: Config, budget: Budget | None, report: Callable[[str], object]) -> Iterator[Run]:
-    """A run under this name, new or to go on with, for nobody else meanwhile. Another configuration than the run's is refused."""
+    """A run under this name, new or to go on with, for nobody else meanwhile. Another configuration than what it has made is made with
+    is refused."""
     folder = folder_of(name)
     make_folder(folder)
     with _sole_writer(folder):
@@ -96,7 +99,12 @@ def opened(name: str, config: Config, budget: Budget | None, report: Callable[[s
             write_text(folder / "config.toml", to_toml(config))
         elif changed := differences(before, config):
             told = "; ".join(changed)
-            raise UserError(f"{folder}: expected the configuration it began with, got {told}; another --run takes it")
+            if any((folder / name).exists() for name in MADE):
+                raise UserError(
+                    f"{folder}: expected the configuration it began with, got {told}; another --run takes it"
+                )
+            report(f"{folder}: nothing is made yet, so the configuration may change, {told}")
+            write_text(folder / "config.toml", to_toml(config))
         yield Run(name, folder, config, _settled(folder, budget, report))
 
 
