@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import shlex
+import shutil
 import signal
 import sys
 import time
@@ -196,6 +197,26 @@ def assert_budget_free_equal(folder: Path, tmp_path: Path) -> None:
     run(tmp_path / "other", 16)
     run(tmp_path / "other", GAMES)
     assert_same(folder, tmp_path / "other")
+
+
+def test_games_and_state_lost_together_are_made_again_by_a_checkpoint_that_was_dropped(
+    whole: Path, tmp_path: Path
+) -> None:
+    """Of iteration 3 the state is damaged and a game is gone; the checkpoint that played it was not one to keep."""
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    (folder / "state" / "000004" / "tensors.safetensors").write_bytes(b"")
+    log = folder / "games" / "000003.log"
+    log.write_bytes(log.read_bytes()[:-20])
+    assert not (folder / "checkpoints" / "00000024").exists()
+    run(folder, GAMES)
+    assert_same(folder, whole)
+
+
+def test_configuration_without_a_game_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("")
+    with pytest.raises(UserError, match="expected the configuration of a run, found no game in it"):
+        run(tmp_path)
 
 
 def test_all_states_lost_the_run_is_made_again_from_its_games(tmp_path: Path) -> None:

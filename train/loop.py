@@ -191,7 +191,9 @@ class Loop:
         )
         save(path, self.learner.mean, card, overwrite=True)
         self._net = verify(path).short
-        keep_every(self.run.folder, self.config.keep * self.config.games)
+        keep_every(
+            self.run.folder, self.config.keep * self.config.games, path
+        )  # newer ones may lie there, of a lost state
 
     # ── the parts of an iteration ──
 

@@ -83,7 +83,12 @@ def command_for(name: str, config: Config, usual: Config, budget: Budget, games:
 def stored(folder: Path) -> Config | None:
     """The configuration that a run began with; None where there is no run."""
     path = folder / "config.toml"
-    return of_table(read(path)) if path.is_file() else None
+    if not path.is_file():
+        return None
+    table = read(path)
+    if "game" not in table:
+        raise UserError(f"{path}: expected the configuration of a run, found no game in it")
+    return of_table(table)
 
 
 @contextmanager
