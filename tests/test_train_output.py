@@ -1,5 +1,7 @@
 """What a run says: curves without doubled steps, evaluations by the arena, the way on at the end."""
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from arena.players import make_player
 from base.errors import UserError
 from games.record import read_records
 from selfplay.workers import Workers
+from train.__main__ import parser
 from train.journal import History
 from train.log import RunLog, compact
 from train.start import start
@@ -71,8 +74,6 @@ def test_command_ends_with_the_way_on_and_a_complete_run_says_so(tmp_path: Path,
 
 
 def test_lost_worker_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: Any) -> None:
-    from train.__main__ import parser
-
     whole = Workers.play
 
     def killing(workers: Workers, numbers: Any) -> Any:
@@ -100,6 +101,16 @@ def test_lost_worker_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
     options.workers = 0
     assert start(options) == 0
     assert sorted(record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)) == list(range(16))
+
+
+def test_full_disk_names_the_run_and_the_way_on(tmp_path: Path, monkeypatch: Any) -> None:
+    def full(*_: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    options = parser().parse_args(["tic_tac_toe", "--run", str(tmp_path / "run"), "--set", "evaluation.every=0"])
+    monkeypatch.setattr("train.start.train", full)
+    with pytest.raises(UserError, match="run: No space left on device; nothing is lost, the same command goes on"):
+        start(options)
 
 
 def test_changed_evaluation_is_a_changed_configuration() -> None:

@@ -54,8 +54,11 @@ def start(options: argparse.Namespace) -> int:
                 gallery = Gallery(run, game)
                 log.introduce(gallery.about())
                 progress = train(run, log, options.workers, evaluate, gallery)
-            except WorkerDied as error:
-                raise UserError(f"{run.folder}: {error}; nothing is lost, the same command goes on") from error
+            except BrokenPipeError:  # nobody reads what it says
+                raise
+            except (WorkerDied, OSError) as error:
+                what = (isinstance(error, OSError) and error.strerror) or str(error)
+                raise UserError(f"{run.folder}: {what}; nothing is lost, the same command goes on") from error
             except KeyboardInterrupt:
                 log.say(f"\n{run.folder}: stopped; the same command goes on")
                 raise
