@@ -186,6 +186,13 @@ def test_every_folder_of_the_house_is_there() -> None:
     assert {path.split("/")[0] for path in sources(ROOT)} >= LAYERS.keys()
 
 
+def test_design_names_every_file_of_training_and_no_other() -> None:
+    training = (ROOT / "docs/design.md").read_text().partition("\n## Training\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.+?) \|", training, re.MULTILINE)
+    named = {name for cell in cells for name in re.findall(r"`(\w+)/?`", cell)}
+    assert named == {path.stem for path in (ROOT / "train").iterdir() if path.stem not in ("__init__", "__pycache__")}
+
+
 def test_fast_folders_start_without_torch() -> None:
     assert import_without_torch(ROOT) == ""
 
