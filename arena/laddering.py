@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +24,7 @@ from arena.players import make_player
 from arena.rungs import Rungs, standard_openings, standard_rungs
 from arena.scale import Place, Scale, Watch
 from arena.standings import Standings
-from arena.store import Store, default_file
+from arena.store import FOLDER, Store, default_file
 from base.errors import INTERRUPTED, UserError
 from base.options import written
 from base.pool import cores
@@ -146,16 +147,12 @@ def curve_table(found: dict[int | None, Place]) -> str:
 
 def checkpoints_of(text: str) -> dict[int, Path]:
     """A training run's checkpoints by step; none where the text is no run."""
-    from checkpoints.shelf import RUNS, all_of  # torch takes seconds to load
+    folders = [folder for folder in (FOLDER.parent / text, Path(text)) if os.path.isdir(folder)]
+    if not folders:
+        return {}
+    from checkpoints.shelf import all_of  # torch takes seconds to load, which no other player needs
 
-    for folder in (RUNS / text, Path(text)):
-        try:
-            found = all_of(folder)
-        except OSError:  # a player's text that no folder can have as its name
-            found = []
-        if found:
-            return {int(path.name): path for path in found}
-    return {}
+    return next(({int(path.name): path for path in found} for folder in folders if (found := all_of(folder))), {})
 
 
 def _check(options: argparse.Namespace) -> None:

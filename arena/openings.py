@@ -69,6 +69,8 @@ class Openings:
         plies = re.fullmatch(r"plies=(\d+)(?:-(\d+)|(\+))?", source)
         self.text, self.is_random = source, plies is not None
         if plies is None:
+            if source.startswith("plies="):
+                raise UserError(f"openings: expected plies=K, plies=K-L, plies=K+ or a file, got {source}")
             self._read(Path(source))
         else:
             few, many = int(plies[1]), int(plies[2] or plies[1])
@@ -77,7 +79,7 @@ class Openings:
                     f"openings: expected plies up to {game.rules.max_plies - 1}, the fewer first, got {source}"
                 )
             self._plies = few, many
-            self._most = max(few, int(length_of(game) / 2)) if plies[3] else many
+            self._most = max(few, int(mean_length(game) / 2)) if plies[3] else many
             self._rng = generator(seed, "openings")
 
     def __iter__(self) -> Iterator[Opening]:
@@ -186,7 +188,7 @@ def rolled(game: Game, state: Any, rng: Rng) -> int:
     return legal[-1]
 
 
-def length_of(game: Game) -> float:
+def mean_length(game: Game) -> float:
     """Plies of a random game."""
     return game.random_games(WALKS, 0)[1]
 
@@ -197,7 +199,7 @@ def default_plies(game: Game) -> int:
     Their number is Knuth's (1975) estimate: the mean product of the numbers of choices along random walks.
     """
     rng = generator(0, "plies of an opening")
-    length = length_of(game)
+    length = mean_length(game)
     states, products = [game.initial() for _ in range(WALKS)], [1.0] * WALKS
     for plies in range(1, max(2, int(length / 3))):
         for i, state in enumerate(states):

@@ -115,7 +115,7 @@ def _all_of(
     game: Game, lines: list[str], workers: int, known: dict[str, Answer], keep: Keep, progress: Progress
 ) -> Sample:
     """Every position of a file."""
-    length, sample = length_of(game), Sample()
+    length, sample = longest_length(game), Sample()
     answers: list[Answer] = [{}] * len(lines)
     jobs = [(game.spec, line, known.get(line)) for line in lines]
     for done, (number, answer) in enumerate(run_jobs(solve, jobs, workers), 1):
@@ -132,7 +132,7 @@ def _all_of(
     return sample
 
 
-def length_of(game: Game) -> int:
+def longest_length(game: Game) -> int:
     """Plies of the longest of a hundred random games."""
     longest = 0
     for number in range(100):

@@ -25,7 +25,7 @@ from arena.oracle import (
     Sample,
     Solved,
     cached,
-    length_of,
+    longest_length,
     solve,
     solved_of,
     stage_of,
@@ -90,7 +90,7 @@ class _Making:
 
     def __init__(self, game: Game, count: int, seed: int, first_stage: int) -> None:
         self.game, self.count, self.seed = game, count, seed
-        self.length = length_of(game)
+        self.length = longest_length(game)
         self.cells = [
             (stage, source) for stage in reversed(range(first_stage, STAGES)) for source in range(len(SOURCES))
         ]

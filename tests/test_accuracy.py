@@ -13,7 +13,7 @@ from arena.__main__ import main
 from arena.accuracy import Answer, Share, measure, summary
 from arena.choosing import state_of
 from arena.openings import canonical
-from arena.oracle import Solved, length_of, read_positions, sample_path, stage_of
+from arena.oracle import Solved, longest_length, read_positions, sample_path, stage_of
 from arena.players import make_player
 from arena.sample import make_sample, oracle_sample
 from base.errors import UserError
@@ -228,8 +228,8 @@ def test_wilsons_interval():
     assert 0.93 < np.mean(covered) < 0.97
 
 
-def test_the_length_of_a_game():
-    assert length_of(load("tic_tac_toe")) == 9 and length_of(load("dots_and_boxes:rows=2,cols=2")) == 12
+def test_the_length_of_the_longest_game():
+    assert longest_length(load("tic_tac_toe")) == 9 and longest_length(load("dots_and_boxes:rows=2,cols=2")) == 12
     assert [stage_of(plies, 42) for plies in (0, 8, 9, 33, 34, 41, 42, 99)] == [0, 0, 1, 3, 4, 4, 4, 4]
 
 

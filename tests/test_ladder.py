@@ -490,7 +490,16 @@ def test_a_run_is_known_by_its_checkpoints(tmp_path, monkeypatch):
         (tmp_path / "runs" / "first" / "checkpoints" / step).mkdir(parents=True)
     shutil.copytree("runs/first", "elsewhere")
     assert list(checkpoints_of("first")) == list(checkpoints_of("elsewhere")) == [200, 1000]
-    assert checkpoints_of("alphabeta:depth=4") == checkpoints_of("x" * 5000) == {}
+    assert checkpoints_of("alphabeta:depth=4") == checkpoints_of("x" * 5000) == checkpoints_of("a\0b") == {}
+
+
+def test_torch_is_not_loaded_to_see_that_a_player_is_no_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "checkpoints.shelf", None)  # whoever imports it fails
+    assert checkpoints_of("alphabeta:depth=4") == {}
+    (tmp_path / "first").mkdir()
+    with pytest.raises(ImportError):
+        checkpoints_of("first")
 
 
 def test_the_curve_of_a_run_is_stored_by_the_weights(rungs_of_nim, capsys):

@@ -119,9 +119,16 @@ def test_unreadable_openings_are_one_line(tmp_path, text, expected):
         next(iter(Openings(load("tic_tac_toe"), str(path))))
 
 
-@pytest.mark.parametrize("text", ["plies=9", "plies=4-2"])
-def test_impossible_plies_are_one_line(text):
-    with pytest.raises(UserError, match="openings: expected plies up to 8"):
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plies=9", "openings: expected plies up to 8"),
+        ("plies=4-2", "openings: expected plies up to 8"),
+        ("plies=four", r"openings: expected plies=K, plies=K-L, plies=K\+ or a file, got plies=four"),
+    ],
+)
+def test_impossible_plies_are_one_line(text, expected):
+    with pytest.raises(UserError, match=expected):
         Openings(load("tic_tac_toe"), text)
 
 
