@@ -33,7 +33,7 @@ LAYERS = {
     "arena": 4,
     "train": 5,
 }
-OUTSIDE = {"tests", "benchmarks"}  # import anything, are imported by no folder of the house
+OUTSIDE = {"tests", "benchmarks", "docs"}  # import anything, are imported by no folder of the house; docs: examples
 WITHOUT_TORCH = {"base", "games", "mcts", "classical", "selfplay", "arena"}
 TENSORBOARD = {"tensorboard", "torch.utils.tensorboard"}
 TENSORBOARD_MAY = "train/log.py"
