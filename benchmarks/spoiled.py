@@ -105,7 +105,7 @@ def freeze_window() -> None:
         setattr(self, calls, getattr(self, calls, 0) + 1)
         if getattr(self, calls) <= 2:
             return extend(self, records)
-        new = len(self.alone(records))
+        new = len(Window.of(self.game, records, self.settings.fast))
         self.made += new
         return new
 

@@ -14,11 +14,12 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from base.errors import Arguments, UserError, run_command
+from base.errors import Arguments, UserError, run_command, short
 from base.log import LogWriter, read_log
+from base.options import split
 from base.pool import cores
 from base.seeds import derive
-from games import Game, load
+from games import Game, builtin_games, load
 from games.record import GameRecord
 from selfplay.inspection import records_of, shown
 from selfplay.players import SelfPlayer, self_player
@@ -89,7 +90,7 @@ def inspect(argv: Sequence[str]) -> int:
     parser.add_argument("--rules", metavar="FILE", help="the game, where it is a file of your own")
     options = parser.parse_args(argv)
     path = Path(options.path)
-    game = load(options.rules or name_in(path))
+    game = load(options.rules) if options.rules else game_in(path)
     records = records_of(path, game)
     if options.game is None:
         print("\n".join([f"{path}: {game.name}", *Statistics.of(records).lines()]))
@@ -100,12 +101,15 @@ def inspect(argv: Sequence[str]) -> int:
     return 0
 
 
-def name_in(path: Path) -> str:
-    """The game of the first record of a log, or of the first log of a folder."""
+def game_in(path: Path) -> Game:
+    """That of the first record of a log, or of the first log of a folder. A record must not choose a file that would be run."""
     logs = sorted(path.rglob("*.log")) if path.is_dir() else [path]
     for log in logs:
         for _, payload in read_log(log):
-            return GameRecord.from_bytes(payload).game
+            name = GameRecord.from_bytes(payload).game
+            if split(name)[0] not in builtin_games():
+                raise UserError(f"{log}: expected --rules FILE with it, for these are games of {short(name)}")
+            return load(name)
     raise UserError(f"{path}: expected records of games, found none")
 
 

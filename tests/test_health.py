@@ -8,7 +8,9 @@ import pytest
 
 from games import load
 from games.record import GameRecord, make_record
-from train.health import correlation, explained, health, knowledge, same_start, target_exponent
+from train.curves import of_judgement
+from train.health import health, same_start, target_exponent
+from train.measures import correlation, explained
 from train.window import Batch
 
 GAME = load("connect_four")
@@ -123,8 +125,10 @@ def test_perfect_policy_explains_everything_and_a_uniform_one_nothing() -> None:
     assert explained(np.roll(batch.policies, 1, 1), batch) < -0.5
 
 
-def test_knowledge_is_of_the_mover() -> None:
+def test_judgement_is_of_the_mover() -> None:
     batch = batch_of(200)
     guesses = RNG.uniform(-1, 1, (200, 2))
-    found = knowledge(batch._replace(outcomes=np.sign(guesses)), batch.policies, guesses)
-    assert found["fresh/value correlation"] > 0.8
+    ended = batch._replace(outcomes=np.sign(guesses))
+    found = of_judgement(batch.policies, guesses[:, 0], ended, np.zeros(200))
+    assert found["fresh/value correlation"] > 0.8 and found["fresh/value sign"] == 1
+    assert found["fresh/policy explained"] == pytest.approx(1, abs=1e-3)

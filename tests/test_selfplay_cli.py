@@ -1,14 +1,16 @@
 """`python -m selfplay`: records alone, on any number of workers, gone on with; and a look into them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from base.errors import UserError
+from base.log import LogWriter
 from checkpoints import Card, save
 from games import load
-from games.record import read_records
+from games.record import make_record, read_records
 from nets import make_net
 from selfplay.__main__ import main
 from selfplay.players import self_player
@@ -91,6 +93,17 @@ def test_inspection_draws_every_position_with_its_targets(tmp_path: Path, capsys
 def test_mistakes_are_one_line(words: list[str], message: str) -> None:
     with pytest.raises(UserError, match=message):
         main(words)
+
+
+def test_a_record_names_no_file_that_would_be_run(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    record = make_record(GAME, [0], ending="broken off")
+    with LogWriter(tmp_path / "games.log") as log:
+        log.append(replace(record, game=str(file)).to_bytes())
+    with pytest.raises(UserError, match="expected --rules FILE with it, for these are games of "):
+        main(["inspect", str(tmp_path)])
+    assert not (tmp_path / "ran").exists()
 
 
 def test_empty_folder_has_no_games_to_show(tmp_path: Path) -> None:

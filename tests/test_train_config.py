@@ -103,7 +103,12 @@ def options(*words: str) -> argparse.Namespace:
 def test_run_goes_on_with_what_it_has_unless_told_otherwise() -> None:
     before = compose(GAME, None, ["seed=7"])
     assert configuration(GAME, options(), before) == before
-    assert configuration(GAME, options("--set", "seed=8"), before).seed == 8
+    assert configuration(GAME, options("--set", "seed=7"), before) == before
+    assert differences(before, configuration(GAME, options("--set", "games=3"), before)) == ["games: 256, now 3"]
+    assert configuration(GAME, options("--device", "cuda"), before).device == "cuda"
+    assert configuration(GAME, options("--config", str(FOLDER / "go.toml")), before) == compose(
+        GAME, str(FOLDER / "go.toml")
+    )
     assert configuration(GAME, options("--device", "cpu"), None) == compose(GAME)
     with pytest.raises(UserError, match="run: expected its own game, tic_tac_toe, got nim"):
         configuration(load("nim:most=5"), options(), before)

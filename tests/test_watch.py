@@ -17,7 +17,7 @@ from train.config import Config, compose
 from train.journal import History, Journal
 from train.signs import Curves
 from train.troubles import RULES, Rule, Trouble, warnings
-from train.watch import Watch, raised, standing
+from train.watch import Watch, spells
 
 ROOT = Path(__file__).parents[1]
 HEALTHY = ROOT / "tests/data/healthy"
@@ -204,7 +204,7 @@ def test_warning_is_said_once_also_by_a_run_that_goes_on(tmp_path: Path) -> None
         run(tmp_path / "run", games, said=said)
     assert [line.split(":")[0] for line in said if "WATCH" in line] == ["WATCH  ill"]
     journal = Journal(tmp_path / "run/warnings.jsonl")
-    assert [(row["games"], row["name"], row["seen"]) for row in raised(journal)] == [(16, "ill", "2 iterations")]
+    assert [(row["games"], row["name"], row["seen"]) for row in journal.rows] == [(16, "ill", "2 iterations")]
     assert journal.rows[0]["causes"] == ["a cause"] and journal.rows[0]["advice"] == ["a cure"]
 
 
@@ -233,7 +233,8 @@ def test_trouble_that_comes_back_is_told_again_and_one_that_flickers_is_not(
         told += [i] * len(Watch(tiny(), GAME, history(rows), journal).look(i))
     assert told == [1, states.rindex("011") + 1]
     assert [row["gone"] for row in journal.rows if "gone" in row] == ["ill"]
-    assert standing(journal) == {"ill": told[-1]}
+    first, again = spells(journal.rows)["ill"]
+    assert [first.told["games"], again.told["games"]] == told and told[0] < first.gone < told[1] and not again.gone
 
 
 def test_trouble_that_says_less_is_left_out() -> None:

@@ -155,3 +155,15 @@ def test_no_positions_no_batch() -> None:
 def test_settings_that_make_no_sense_are_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
         WindowSettings(**change)
+
+
+def test_evenly_chosen_plies_are_all_or_as_many_at_equal_distances() -> None:
+    game = load("tic_tac_toe")
+    window = Window.of(game, [played(game, seed) for seed in range(20)])
+    np.testing.assert_array_equal(window.evenly(10_000), window._samples)
+    few = window.evenly(10)
+    assert len(few) == 10 and set(np.diff(np.searchsorted(window._samples, few))) <= {
+        len(window) // 10,
+        len(window) // 10 + 1,
+    }
+    assert len(Window.of(game, []).evenly(10)) == 0

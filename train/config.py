@@ -85,6 +85,14 @@ def compose(game: Game, file: str | None = None, changes: Iterable[str] = ()) ->
     return of_table(merged | {"game": game.spec})
 
 
+def changed(config: Config, changes: Iterable[str]) -> Config:
+    """With other values for the keys in these `key=value` texts."""
+    table = dataclasses.asdict(config)
+    for change in changes:
+        _merge(table, _of_change(change))
+    return of_table(table)
+
+
 def read(path: Path) -> dict[str, Any]:
     """A TOML file, its keys known and its values of their types."""
     try:

@@ -7,12 +7,14 @@ A name is `section/what`; a share is from 0 to 1. What cannot be said (no resign
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from selfplay.play import Work
 from selfplay.statistics import Statistics
 from train.learner import Losses
-from train.measures import agreement, judge
+from train.measures import agreement, correlation, explained, judge
 from train.window import Array, Batch, Window
 
 STAGES = 5
@@ -38,6 +40,10 @@ def of_judgement(policies: Array, expected: Array, batch: Batch, stages: Array) 
     outcomes = batch.outcomes[:, 0]
     found = {f"fresh/{name}": value for name, value in agreement(policies, batch).items()}
     found |= judge(expected, outcomes).curves("fresh/value")
+    found |= {
+        "fresh/value correlation": correlation(expected, outcomes),
+        "fresh/policy explained": explained(policies, batch),
+    }
     for stage in range(STAGES):
         here = stages == stage
         found[f"fresh/value sign stage {stage + 1}"] = judge(expected[here], outcomes[here]).sign
@@ -94,8 +100,8 @@ def of_speed(told: Statistics, work: Work, seconds: float) -> dict[str, float]:
     }
 
 
-def of_time(playing: float, learning: float, measuring: float, total: float) -> dict[str, float]:
-    """Shares of `total`: the seconds since the last line."""
-    total = max(total, 1e-9)
-    found = {"self-play": playing / total, "learning": learning / total, "evaluation": measuring / total}
+def of_time(seconds: Mapping[str, float]) -> dict[str, float]:
+    """Shares of the time since the last line, as `Clock.read` gives it."""
+    total = max(seconds["total"], 1e-9)
+    found = {name: seconds.get(name, 0.0) / total for name in ("self-play", "learning", "evaluation")}
     return {f"time/{name}": share for name, share in (found | {"other": max(0.0, 1 - sum(found.values()))}).items()}

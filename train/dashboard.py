@@ -44,6 +44,9 @@ def stronger(known: set[str]) -> Iterator[Chart]:
 
 def weighed(known: set[str]) -> Iterator[Chart]:
     """Apart, since within a category TensorBoard draws bands last."""
+    for two in _groups(_like(known, r"against/.* Elo"), 2):
+        rungs = ", ".join(tag.removeprefix("against/").removesuffix(" Elo") for tag in two)
+        yield _lines(f"Elo: the search, {rungs}", "elo/search", *two)
     yield _lines("solver: moves that keep the value: search, policy", "accuracy/search", "accuracy/policy")
     for three in _threes(_like(known, r"accuracy/search stage \d+")):
         stages = ", ".join(tag.rpartition(" ")[2] for tag in three)
@@ -136,7 +139,11 @@ def _band(title: str, tag: str) -> Chart:
 
 
 def _threes(tags: list[str]) -> list[list[str]]:
-    return [tags[i : i + 3] for i in range(0, len(tags), 3)]
+    return _groups(tags, 3)
+
+
+def _groups(tags: list[str], size: int) -> list[list[str]]:
+    return [tags[i : i + size] for i in range(0, len(tags), size)]
 
 
 def _like(known: set[str], pattern: str) -> list[str]:

@@ -200,9 +200,11 @@ def rungs_of(game: Game, how: EvaluationSettings) -> Rungs:
 
 
 def _met(place: Place) -> dict[str, float]:
-    """How its games against each rung ended."""
+    """Of each rung: its own Elo, and how the games against it ended."""
     found: dict[str, float] = {}
     for row in place.standings.rows:
+        if row.elo is not None and row.player in place.ladder.players and row.player != place.player:
+            found[f"against/{brief(row.player)} Elo"] = row.elo
         found |= _shares(brief(row.player), place.standings.outcomes(place.player, row.player))
     return found
 

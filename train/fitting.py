@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from base.errors import UserError
 from base.options import written
 from games import Game, load
 from games.record import GameRecord, read_records
+from train.games import finished
 from train.names import RUNS, folder_of, name_for
 from train.positions import played, positions
 from train.recorded import existing
@@ -30,7 +32,7 @@ def fit_only(options: argparse.Namespace) -> int:
     if game.rules.features is None:
         raise UserError(f"--eval-only: expected a game with features, {game.name} has none, and so it has no EVAL")
     files, source = sources(game, options)
-    records = list(enough(finished(files, game)))
+    records = list(enough(finished(chain.from_iterable(read_records(file, game) for file in files))))
     games = played(game, records)
     if not len(games):
         raise UserError(f"--eval-only: expected finished games of {game.name} in {source}, found none")
@@ -58,11 +60,6 @@ def sources(game: Game, options: argparse.Namespace) -> tuple[Sequence[Path], st
     if options.records and Path(name).exists():
         return [Path(name)], name
     raise UserError(f"--eval-only: expected --from-games FILES, or --records with a run, got '{name}': no {own}")
-
-
-def finished(files: Iterable[Path], game: Game) -> Iterator[GameRecord]:
-    for file in files:
-        yield from (record for record in read_records(file, game) if record.outcome is not None and len(record))
 
 
 def enough(records: Iterator[GameRecord]) -> Iterator[GameRecord]:

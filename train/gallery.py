@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from base.options import split
 from base.seeds import generator
 from classical.evaluation import Eval
-from games import CHANCE, Game
+from games import CHANCE, Game, builtin_games
 from games.record import GameRecord
 from mcts.learned import LearnedSearch
 from mcts.tree import NONE, OVER, ROOT
@@ -72,11 +73,12 @@ class Gallery:
     def commands(self) -> list[tuple[str, str]]:
         spec, name, folder = shlex.quote(self.game.spec), shlex.quote(self.run.name), shlex.quote(str(self.run.folder))
         net = shlex.quote(f"net:{self.run.name},sims={self.config.evaluation.simulations}")
+        rules = "" if split(self.game.spec)[0] in builtin_games() else f" --rules {spec}"
         found = [
             ("goes on, or says that it is complete", f"python -m train {spec} --run {name}"),
             ("play against the newest checkpoint", f"python -m arena play {spec} human {net}"),
             ("measure it", f"python -m arena match {spec} {net} uct:sims=1000 --games 200"),
-            ("its games", f"python -m selfplay inspect {folder}/games"),
+            ("its games", f"python -m selfplay inspect {folder}/games{rules}"),
             ("its checkpoints", f"python -m checkpoints list {folder}"),
             ("all of this as one page", f"python -m train report {name}"),
         ]

@@ -8,8 +8,9 @@ played again, and played again where it is not.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
 from base.errors import UserError
 from base.log import LogWriter, read_log
@@ -59,17 +60,25 @@ def number_of(record: GameRecord) -> int:
 
 
 def games_of(folder: Path, iteration: int, game: Game, report: Callable[[str], object]) -> list[GameRecord]:
-    """The games of a finished iteration, in the order of their numbers; of a number played twice, the later one."""
+    """The games of a finished iteration, in the order of their numbers."""
     path = folder / f"{iteration:06}.log"
     if not path.exists():
         report(f"{path}: the games of this iteration are gone; going on without them")
         return []
     repair(path, report)
-    found: dict[int, GameRecord] = {}
-    for _, payload in read_log(path):
-        record = GameRecord.from_bytes(payload, game)
-        found[number_of(record)] = record
+    return in_order(path, game)
+
+
+def in_order(path: Path, game: Game, on_damage: Literal["raise", "skip"] = "raise") -> list[GameRecord]:
+    """By their numbers; of a number played twice, the later one. Nothing on disk changes."""
+    records = (GameRecord.from_bytes(payload, game) for _, payload in read_log(path, on_damage=on_damage))
+    found = {number_of(record): record for record in records}
     return [found[number] for number in sorted(found)]
+
+
+def finished(records: Iterable[GameRecord]) -> Iterator[GameRecord]:
+    """Those that something can be learned from: they have moves and an outcome."""
+    return (record for record in records if record.outcome is not None and len(record))
 
 
 def repair(path: Path, report: Callable[[str], object]) -> None:

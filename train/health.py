@@ -1,16 +1,14 @@
-"""Measures of self-play and of learning that the watch on a run needs (train/troubles.py), each of one iteration.
+"""Is self-play healthy? Measures of an iteration's games, for the watch on a run (train/signs.py).
 
-    curves |= health(game, records) | knowledge(batch, policies, utilities)
+    curves |= health(game, records)
 
 | curve                       | what it says |
 |-----------------------------|----------------|
 | selfplay/same start         | share of games that begin with the commonest first moves, forced ones not counted |
 | selfplay/target exponent    | e where the policies to learn are visits^e: 1, unless not the search alone made them |
 | selfplay/search correlation | of what searches expected with how the games ended; below 0: they have it the wrong way round |
-| fresh/value correlation     | the same of the network alone |
-| fresh/policy explained      | 1: the network's policy is the search's; 0: it is no better than a uniform one; below: worse |
 
-What is fresh has not been learned from yet. What cannot be known is NaN, which no curve shows.
+What cannot be known is NaN, which no curve shows. What the network makes of these games is measured in train/measures.py.
 """
 
 from __future__ import annotations
@@ -22,12 +20,10 @@ import numpy as np
 
 from games import CHANCE, Game
 from games.record import GameRecord
-from train.window import Array, Batch
+from train.measures import ENOUGH, Array, correlation
 
 CHOICES = 2
 """Moves that could have been others, at the start of a game, in which games are expected to differ."""
-ENOUGH = 50
-"""Positions below which nothing is said of them."""
 
 
 def health(game: Game, records: Sequence[GameRecord]) -> dict[str, float]:
@@ -37,14 +33,6 @@ def health(game: Game, records: Sequence[GameRecord]) -> dict[str, float]:
         "selfplay/same start": same_start(game, records),
         "selfplay/target exponent": target_exponent(records),
         "selfplay/search correlation": correlation(expected, ended),
-    }
-
-
-def knowledge(batch: Batch, policies: Array, utilities: Array) -> dict[str, float]:
-    """Of what a network says of positions: policies [n, A] over legal actions, utilities [n, P], relative."""
-    return {
-        "fresh/value correlation": correlation(utilities[:, 0], batch.outcomes[:, 0]),
-        "fresh/policy explained": explained(policies, batch),
     }
 
 
@@ -79,26 +67,6 @@ def target_exponent(records: Sequence[GameRecord]) -> float:
             if shares[second] > 0 and visits[second] >= 3 and visits[first] != visits[second] and visits[first] >= 1:
                 found.append(np.log(shares[first] / shares[second]) / np.log(visits[first] / visits[second]))
     return float(np.quantile(found, 0.25)) if len(found) >= ENOUGH else float("nan")
-
-
-def correlation(expected: Array, ended: Array) -> float:
-    """NaN for few numbers, or where one of the two never changes."""
-    expected, ended = np.asarray(expected, np.float64), np.asarray(ended, np.float64)
-    if len(expected) < ENOUGH or min(expected.std(), ended.std()) < 1e-6:
-        return float("nan")
-    return float(np.corrcoef(expected, ended)[0, 1])
-
-
-def explained(policies: Array, batch: Batch) -> float:
-    """How much of the way from a uniform policy to the targets' own the network's is, in nats."""
-    taught = batch.policies.any(1) & (batch.legal.sum(1) > 1)
-    own, wanted = policies[taught].astype(np.float64), batch.policies[taught].astype(np.float64)
-    if len(own) < ENOUGH:
-        return float("nan")
-    entropy = -(wanted * np.log(np.maximum(wanted, 1e-12))).sum()
-    loss = -(wanted * np.log(np.maximum(own, 1e-12))).sum()
-    uniform = np.log(batch.legal[taught].sum(1)).sum()
-    return float((uniform - loss) / (uniform - entropy)) if uniform - entropy > 0.01 * len(own) else float("nan")
 
 
 # ── inside ──

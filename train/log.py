@@ -155,14 +155,18 @@ class RunLog:
 def take_back(board: Path, games: int) -> None:
     """Events from this point on leave the files, and what a kill has left of one that was being written.
 
-    A file is a row of frames: length (8 bytes), its checksum (4), an event, its checksum (4).
+    A file is a row of frames: length (8 bytes), its checksum (4), an event, its checksum (4). What follows a damaged one goes too.
     """
+    from google.protobuf.message import DecodeError
     from tensorboard.compat.proto.event_pb2 import Event
 
     for path in board.glob("events.out.tfevents.*"):
         data, kept, at = path.read_bytes(), bytearray(), 0
         while len(data) >= (end := at + 16 + int.from_bytes(data[at : at + 8], "little")) > at + 16:
-            event = Event.FromString(data[at + 12 : end - 4])
+            try:
+                event = Event.FromString(data[at + 12 : end - 4])
+            except DecodeError:
+                break
             if event.step < games or event.HasField("file_version"):
                 kept += data[at:end]
             at = end

@@ -3,8 +3,8 @@
     before the first                                where there are recorded games, the network learns from them (train/supervised.py)
     for iteration 0, 1, 2, …                        a network plays a block of games by number, then learns
         games of the block      played by the mean of the weights, each on disk as it ends
-        window                  grows and forgets
         judgement               of the network and of EVAL, on games that neither has learned from yet
+        window                  takes the games and forgets others
         learner                 takes its steps; each new position is drawn a fixed number of times
         EVAL                    the linear one, fitted to the same window
         watch                   says what is wrong, where something is
@@ -21,30 +21,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 
 from base.errors import UserError
-from base.files import read_json, write_json
 from base.seeds import derive
-from checkpoints import Card, Elo, commit, keep_every, read_card, save, verify, write_card
+from checkpoints import Card, commit, keep_every, save, verify
 from games import load
 from games.record import GameRecord
 from nets import make_net
-from selfplay.play import Work
 from selfplay.statistics import Statistics
 from selfplay.workers import Setup, Workers
 from train import curves
 from train.baseline import Baseline
-from train.evaluation import Evaluate, Evaluation
+from train.clock import Clock
+from train.evaluation import Evaluate
+from train.examiner import Examiner
 from train.gallery import Gallery, Guess, View
 from train.games import GameLog, games_of
-from train.health import health, knowledge
-from train.learner import Learner, Losses
+from train.health import health
+from train.learner import Learner
 from train.log import Exhibits, RunLog, compact
+from train.measures import judge
 from train.memory import forecast, resident
 from train.run import Run
 from train.state import Progress, newest
@@ -79,9 +78,9 @@ def train(
         while not loop.is_over():
             games = loop.play(players)
             loop.judge(games)
-            losses = loop.learn(games)
+            loop.learn(games)
             loop.fit()
-            loop.tell(games, losses)  # before it is saved: what is not saved is done and told again
+            loop.tell(games)  # before it is saved: what is not saved is done and told again
             loop.warn()
             loop.save()
             loop.shelve()
@@ -94,25 +93,23 @@ class Loop:
     """The parts of the loop, and what they share."""
 
     def __init__(self, run: Run, log: RunLog, evaluate: Evaluate | None, gallery: Gallery | None) -> None:
-        self.run, self.config, self.log, self.evaluate, self.gallery = run, run.config, log, evaluate, gallery
+        self.run, self.config, self.log = run, run.config, log
         self.game = load(self.config.game)
         net = make_net(self.config.net, self.game, self.config.seed)
         self.learner = Learner(self.game, net, self.config.learning, self.config.device)
         self.window = Window(self.game, self.config.window)
         self.baseline = Baseline(self.game)
+        self.watch = Watch(self.config, self.game, log.history, log.warnings)
+        self.examiner = Examiner(run, self.game, log, evaluate, gallery)
         self.progress = Progress()
+        self.clock = Clock()
         self.curves: dict[str, float] = {}
         """Of this iteration, so far."""
-        self.watch = Watch(self.config, self.game, log.history, log.warnings)
-        self.measured: Evaluation | None = None
         self._newest: Sequence[GameRecord] = []  # the games of this iteration
         self._guesses: dict[str, Guess] = {}  # what was made of them before anything was learned from them
-        self._shown = 0  # the games after which the gallery was last shown
         self._commit = commit()
         self._net = ""  # the hash of the weights that play
-        self._began = self._told = time.monotonic()
-        self._playing = self._learning = self._measuring = 0.0  # seconds since the last line
-        self._work, self._played = Work(), Statistics.of([])  # of this iteration, in this process
+        self._began = time.monotonic()  # since then, progress.seconds does not count
 
     # ── where it stands ──
 
@@ -132,7 +129,6 @@ class Loop:
         self.progress, tensors = found
         self.learner.restore(tensors, self.progress.steps)
         self._fill_window()
-        self.baseline.look(self.window)
         self.fit()
         self.log.say(f"{self.run.folder}: going on after {self.progress.games} games")
         self._post(self.watch.told(self.progress.games))
@@ -198,52 +194,50 @@ class Loop:
 
     def play(self, players: Workers) -> list[GameRecord]:
         """The games of this iteration, by number; those that a killed run has left are not played again."""
-        began = time.monotonic()
         first = self.progress.iterations * self.config.games
         numbers = range(first, first + self.config.games)
-        with GameLog(self.run.games, self.progress.iterations, self.game, self._net, self.log.say) as kept:
-            missing = [number for number in numbers if number not in kept.games]
-            before = players.work
+        kept = GameLog(self.run.games, self.progress.iterations, self.game, self._net, self.log.say)
+        missing, before = [number for number in numbers if number not in kept.games], players.work
+        with kept, self.clock.of("self-play"):
             if missing:
                 players.use(str(self.run.checkpoint(self.progress.games)))
                 done = len(numbers) - len(missing)
                 for record in self.log.bar(players.play(missing), len(numbers), "self-play", "game", done):
                     kept.add(record)
             kept.sync()
-            self._playing, self._work = time.monotonic() - began, players.work.minus(before)
-            self._played = Statistics.of([kept.games[number] for number in missing])
-            return [kept.games[number] for number in numbers]
+        played, work = Statistics.of([kept.games[number] for number in missing]), players.work.minus(before)
+        self.curves |= curves.of_speed(played, work, self.clock.seconds("self-play"))
+        return [kept.games[number] for number in numbers]
 
     def judge(self, games: Sequence[GameRecord]) -> None:
-        """The window takes the games; what did the network that played and EVAL make of them, which have not learned from them yet?"""
-        self.window.extend(games)
-        self.baseline.look(self.window)
+        """What do the network that played and EVAL make of them, which have not learned from them yet?"""
         self._newest, self._guesses = games, {}
-        self.curves |= self.baseline.judge(self.window.newest_plies(JUDGED))
-        self.curves |= health(self.game, games)
-        fresh = self.window.alone(games)
-        plies = fresh.newest_plies(JUDGED)
+        fresh = Window.of(self.game, games, self.config.window.fast)
+        plies = fresh.evenly(JUDGED)
+        if not len(plies):
+            return
         batch = fresh.positions(plies)
-        if len(batch.observations):
-            policies, utilities = self.learner.guess(batch)
-            outcomes = batch.outcomes[:, 0]
-            self._guesses = {"value": (utilities[:, 0], outcomes), "search": (batch.searched[:, 0], outcomes)}
-            if self.baseline.guess is not None:
-                self._guesses["EVAL"] = self.baseline.guess
-            stages = fresh.stages(plies, curves.STAGES)
-            self.curves |= curves.of_judgement(policies, utilities[:, 0], batch, stages)
-            self.curves |= knowledge(batch, policies, utilities)
+        policies, utilities = self.learner.guess(batch)
+        self.curves |= curves.of_judgement(policies, utilities[:, 0], batch, fresh.stages(plies, curves.STAGES))
+        outcomes = batch.outcomes[:, 0]
+        self._guesses = {"value": (utilities[:, 0], outcomes), "search": (batch.searched[:, 0], outcomes)}
+        by_eval = self.baseline.guess(fresh, plies)
+        if by_eval is not None:
+            self.curves |= judge(by_eval, outcomes).curves("fresh/eval")
+            self._guesses["EVAL"] = by_eval, outcomes
 
-    def learn(self, games: Sequence[GameRecord]) -> Losses:
-        """So many steps that each new position is drawn `window.samples` times on average."""
-        began = time.monotonic()
-        progress = self.progress
-        due = int(self.window.made * self.config.window.samples / self.config.learning.batch)
+    def learn(self, games: Sequence[GameRecord]) -> None:
+        """The window takes the games; then so many steps that each new position is drawn `window.samples` times on average."""
+        self.window.extend(games)
+        progress, how = self.progress, self.config.learning
+        due = int(self.window.made * self.config.window.samples / how.batch)
         rng = np.random.default_rng(derive(self.config.seed, "batches", progress.iterations))
         share = self.run.budget.share(progress, self.seconds)
         steps = due - self.learner.steps
-        with self.log.counter(steps, "learning", "step") as count:
+        with self.log.counter(steps, "learning", "step") as count, self.clock.of("learning"):
             losses = self.learner.learn(self.window, steps, rng, share, count)
+        self.curves |= curves.of_learning(losses, how.value_weight, self.learner.steps)
+        self.curves |= curves.of_window(self.window, self.learner.steps * how.batch)
         self.progress = replace(
             progress,
             iterations=progress.iterations + 1,
@@ -252,42 +246,35 @@ class Loop:
             steps=self.learner.steps,
             made=(*progress.made, self.window.made),
         )
-        self._learning = time.monotonic() - began
-        return losses
 
     def fit(self) -> None:
         """EVAL's weights, into a file of their own; a game without features has none."""
-        weights = self.baseline.fit(f"the window after {self.progress.games:,} games")
+        weights = self.baseline.fit(self.window, f"the window after {self.progress.games:,} games")
         if weights is not None:
             weights.save(self.run.eval(self.progress.games))
 
     # ── what it says ──
 
-    def tell(self, games: Sequence[GameRecord], losses: Losses) -> None:
+    def tell(self, games: Sequence[GameRecord]) -> None:
         """One line, and the curves."""
-        told = Statistics.of(games)
-        learning = self.config.learning
-        found = curves.of_learning(losses, learning.value_weight, self.learner.steps)
-        found |= curves.of_selfplay(told, self.game.players)
-        found |= curves.of_window(self.window, self.learner.steps * learning.batch)
-        found |= curves.of_speed(self._played, self._work, self._playing)
-        found |= curves.of_time(self._playing, self._learning, self._measuring, time.monotonic() - self._told)
+        told, found = Statistics.of(games), self.curves
+        found |= curves.of_selfplay(told, self.game.players) | health(self.game, games)
+        found |= curves.of_time(self.clock.read()) | {"memory/megabytes": resident()}
         line = [
             f"{self.progress.games:>7} games",
             f"loss {found['loss/total']:.3f}",
-            f"policy {found['loss/divergence']:.3f} above its targets' {losses.entropy:.3f}",
-            f"value {losses.value:.3f}",
+            f"policy {found['loss/divergence']:.3f} above its targets' {found['loss/entropy']:.3f}",
+            f"value {found['loss/value']:.3f}",
             f"length {told.length:.1f}",
         ]
-        if self._played.games:  # else all were there already
+        if "speed/games per second" in found:  # else all were there already
             positions = compact(found["speed/positions per second"])
             line += [f"{found['speed/games per second']:.1f} games/s", f"{positions} positions/s"]
-        if self.measured is not None:
-            line.append(self.measured.line)
+        if self.examiner.last is not None:
+            line.append(self.examiner.last.line)
         self.log.say(", ".join(line))
-        self.log.curves(self.progress.games, self.curves | found | {"memory/megabytes": resident()})
+        self.log.curves(self.progress.games, found)
         self.curves = {}
-        self._told, self._measuring = time.monotonic(), 0.0
 
     def warn(self) -> None:
         """What is wrong with the run, if the watch sees anything new."""
@@ -303,48 +290,9 @@ class Loop:
             self.log.show(self.progress.games, Exhibits(texts={"about/warnings": text}))
 
     def measure(self, is_last: bool = False) -> None:
-        """Every few iterations, and the last checkpoint; each once. Then what there is to look at."""
+        """Every few iterations, and the last checkpoint: how strong it is, and what there is to look at."""
         every, done = self.config.evaluation.every, self.progress.iterations
-        if not every or not done or (done % every and not is_last):
-            return
-        began = time.monotonic()
-        if self.evaluate is not None:
-            self._evaluate(self.evaluate)
-        if self.gallery is not None:
-            self._show(self.gallery)
-        self._measuring += time.monotonic() - began
-
-    def _evaluate(self, evaluate: Evaluate) -> None:
-        games = self.progress.games
-        path = self.run.evaluation(games)
-        checkpoint = self.run.checkpoint(games)
-        if path.exists():
-            with suppress(UserError, TypeError):
-                self.measured = Evaluation(**read_json(path))
-                note_elo(checkpoint, self.measured.elo)  # perhaps it was killed before, or the checkpoint written again
-                if not all(self.log.history.has(games, name) for name in self.measured.curves):
-                    self.log.curves(games, self.measured.curves)
-                return
-        self.measured = evaluate(self.game, checkpoint, derive(self.config.seed, "evaluation", games), self.log)
-        write_json(path, asdict(self.measured))
-        note_elo(checkpoint, self.measured.elo)
-        self.log.say(f"{games:>7} games: {self.measured.line}")
-        self.log.curves(games, self.measured.curves)
-
-    def _show(self, gallery: Gallery) -> None:
-        """What cannot be drawn is said; no run ends for that."""
-        if self._shown != self.progress.games:
-            self._shown = self.progress.games
-            try:
-                exhibits = gallery.exhibits(View(self.learner, self._newest, self._guesses, self.baseline.weights))
-            except Exception as error:  # of a game of somebody's own, perhaps, which was never drawn before
-                self.log.say(f"no pictures after {self._shown} games: {type(error).__name__}: {error}")
-            else:
-                self.log.show(self._shown, exhibits)
-
-
-def note_elo(checkpoint: Path, found: Sequence[float]) -> None:
-    """On the checkpoint's card: value, low, high."""
-    card = read_card(checkpoint)
-    if found and card.elo != (elo := Elo(*found)):
-        write_card(checkpoint, replace(card, elo=elo))
+        if every and done and (is_last or done % every == 0):
+            view = View(self.learner, self._newest, self._guesses, self.baseline.weights)
+            with self.clock.of("evaluation"):
+                self.examiner.examine(self.progress.games, view)

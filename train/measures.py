@@ -1,9 +1,11 @@
-"""How good guesses of a game's end are, by the same measures whoever guessed: the network's value, the linear EVAL, a search.
+"""How good guesses are: of a game's end, whoever guessed (the network's value, the linear EVAL, a search); of what a search will find.
 
 found = judge(expected, outcomes)      # two arrays [n] of utilities in [-1, 1], in the mover's eyes
 found.loss, found.sign, found.brier, found.spread
 calibration(expected, outcomes)        # where it says +0.5, how do the games end?
+correlation(expected, outcomes)        # below 0: it has it the wrong way round
 agreement(policies, batch)             # is the network's first choice the search's?
+explained(policies, batch)             # 1: its policy is the search's; 0: it is no better than a uniform one; below: worse
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ Array = np.ndarray[Any, Any]
 
 EDGE = 1e-3
 """How near to certainty a guess may come before its loss is counted: one wrong certainty shall not be everything."""
+ENOUGH = 50
+"""Positions below which no correlation and no share of what is explained is told: NaN, which no curve shows."""
 
 
 @dataclass(frozen=True)
@@ -89,3 +93,23 @@ def agreement(policies: Array, batch: Batch) -> dict[str, float]:
         "policy entropy": float(-(own * logs).sum(1).mean()),
         "top-1": float((own.argmax(1) == wanted.argmax(1)).mean()),
     }
+
+
+def correlation(expected: Array, ended: Array) -> float:
+    """NaN for few numbers, or where one of the two never changes."""
+    expected, ended = np.asarray(expected, np.float64), np.asarray(ended, np.float64)
+    if len(expected) < ENOUGH or min(expected.std(), ended.std()) < 1e-6:
+        return float("nan")
+    return float(np.corrcoef(expected, ended)[0, 1])
+
+
+def explained(policies: Array, batch: Batch) -> float:
+    """How much of the way from a uniform policy to the targets' own the network's is, in nats."""
+    taught = batch.policies.any(1) & (batch.legal.sum(1) > 1)
+    own, wanted = policies[taught].astype(np.float64), batch.policies[taught].astype(np.float64)
+    if len(own) < ENOUGH:
+        return float("nan")
+    entropy = -(wanted * np.log(np.maximum(wanted, 1e-12))).sum()
+    loss = -(wanted * np.log(np.maximum(own, 1e-12))).sum()
+    uniform = np.log(batch.legal[taught].sum(1)).sum()
+    return float((uniform - loss) / (uniform - entropy)) if uniform - entropy > 0.01 * len(own) else float("nan")

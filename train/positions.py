@@ -18,6 +18,7 @@ import numpy as np
 
 from games import CHANCE, Game, Rules
 from games.record import GameRecord
+from train.games import finished
 
 Array = np.ndarray[Any, Any]
 
@@ -79,14 +80,14 @@ class Rows:
 
 def played(game: Game, records: Iterable[GameRecord]) -> Played:
     """The finished games among these, checked by replaying them; the others are left out."""
-    finished = [record for record in records if record.outcome is not None and len(record)]
-    firsts = game.blanks(len(finished))
-    for i, record in enumerate(finished):
+    records = list(finished(records))
+    firsts = game.blanks(len(records))
+    for i, record in enumerate(records):
         record.positions(game)  # refuses what is not a game of these rules
         firsts[i] = record.first_position(game)
-    starts = np.cumsum([0, *map(len, finished)], dtype=np.int64)
-    moves = np.concatenate([np.zeros(0, np.int32), *(record.moves for record in finished)])
-    outcomes = np.array([record.outcome for record in finished], np.float32).reshape(-1, game.players)
+    starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
+    moves = np.concatenate([np.zeros(0, np.int32), *(record.moves for record in records)])
+    outcomes = np.array([record.outcome for record in records], np.float32).reshape(-1, game.players)
     return Played(firsts, starts, moves, outcomes)
 
 

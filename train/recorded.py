@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from base.errors import UserError
 from games import Game
 from games.record import GameRecord, files_of, read_records
+from train.games import finished
 
 if TYPE_CHECKING:
     from train.config import Config  # which holds these settings
@@ -77,9 +78,8 @@ def recorded(game: Game, settings: SupervisedSettings) -> list[GameRecord]:
         )
     found: dict[bytes, GameRecord] = {}
     for path in files:
-        for record in read_records(path, game):
-            if record.outcome is not None and len(record):
-                found.setdefault(identity(record), record)
+        for record in finished(read_records(path, game)):
+            found.setdefault(identity(record), record)
     if not found:
         raise UserError(
             f"--from-games: expected finished games of {game.name} in {', '.join(settings.files)}, found none"

@@ -15,7 +15,7 @@ from checkpoints import best
 from classical.evaluation import Eval
 from games import Game, load
 from train.budget import Budget
-from train.config import Config, compose
+from train.config import Config, changed, compose
 from train.evaluation import Arena, rungs_of
 from train.fitting import commands
 from train.gallery import Gallery
@@ -64,12 +64,12 @@ def start(options: argparse.Namespace) -> int:
 
 
 def configuration(game: Game, options: argparse.Namespace, before: Config | None) -> Config:
-    """Composed anew; a run that goes on without a word about its configuration keeps what it has."""
+    """A new run's is composed. A run that goes on has its own; what is said on the command line shows whether that is meant."""
     changes = [*options.set, *([f"device={options.device}"] if options.device else [])]
-    if before is not None and options.config is None and not options.set:
-        if before.game != game.spec:
-            raise UserError(f"run: expected its own game, {before.game}, got {game.spec}; another --run takes it")
-        return before
+    if before is not None and before.game != game.spec:
+        raise UserError(f"run: expected its own game, {before.game}, got {game.spec}; another --run takes it")
+    if before is not None and options.config is None:
+        return changed(before, changes)
     found = compose(game, options.config, changes)
     if before is not None:  # what it began with is not said again
         known = replace(found.supervised, files=before.supervised.files, sha256=before.supervised.sha256)

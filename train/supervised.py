@@ -26,7 +26,7 @@ from train.learner import Learner
 from train.log import RunLog
 from train.measures import Judged, judge
 from train.recorded import SupervisedSettings, identity, recorded
-from train.window import Window, WindowSettings
+from train.window import Window
 
 Array = np.ndarray[Any, Any]
 
@@ -70,12 +70,10 @@ class Lesson:
 def learn_from_games(game: Game, learner: Learner, settings: SupervisedSettings, seed: int, log: RunLog) -> Lesson:
     """As many steps as the settings say."""
     records = recorded(game, settings)
-    everything = WindowSettings(constant=1 << 40, most=1 << 40)
-    window, held = Window(game, everything), Window(game, everything)
-    for into, chosen in ((window, False), (held, True)):
-        into.extend(
-            [teaching(game, record) for record in records if is_held_back(record, settings.held_back) == chosen]
-        )
+    taught: tuple[list[GameRecord], list[GameRecord]] = [], []  # learned from; held back
+    for record in records:
+        taught[is_held_back(record, settings.held_back)].append(teaching(game, record))
+    window, held = (Window.of(game, each) for each in taught)
     if not len(window):
         raise UserError(
             f"--from-games: expected games to learn from, all {len(records)} are held back; lower supervised.held_back"
@@ -132,7 +130,7 @@ def joined(arrays: Sequence[Array], dtype: Any) -> Array:
 
 def judged_on(held: Window, learner: Learner) -> tuple[Judged, float, float]:
     """The value; top-1 agreement and its standard error."""
-    plies = held.newest_plies(JUDGED)
+    plies = held.evenly(JUDGED)
     expected, outcomes, hits = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
     for first in range(0, len(plies), 1024):
         batch = held.positions(plies[first : first + 1024])

@@ -12,8 +12,9 @@ state that a run goes on from are taken back (train/journal.py), so after a kill
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from games import Game
 from train.config import Config
@@ -28,15 +29,11 @@ class Watch:
     def __init__(self, config: Config, game: Game, history: History, journal: Journal) -> None:
         self.config, self.game, self.history, self.journal = config, game, history, journal
 
-    def standing(self) -> dict[str, int]:
-        """The troubles of now, and the games after which each began."""
-        return standing(self.journal)
-
     def look(self, games: int) -> list[Trouble]:
         """Those to be told after so many games; they are in the journal when this returns."""
-        before = self.standing()
+        before = {name for name, times in spells(self.journal.rows).items() if not times[-1].gone}
         found = {each.name: each for each in warnings(self.history, self.config, self.game)}
-        for name in before:
+        for name in sorted(before):
             if name not in found and not self._seen_lately(name):
                 self.journal.add(games, {"gone": name})
         fresh = [each for name, each in found.items() if name not in before]
@@ -46,7 +43,7 @@ class Watch:
 
     def told(self, games: int) -> list[Trouble]:
         """Those that were told after so many games."""
-        rows = [row for row in raised(self.journal) if row["games"] == games]
+        rows = [row for row in self.journal.rows if row["games"] == games and "gone" not in row]
         return [Trouble(**{each.name: row[each.name] for each in fields(Trouble)}) for row in rows]
 
     def _seen_lately(self, name: str) -> bool:
@@ -59,17 +56,21 @@ class Watch:
         )
 
 
-def raised(journal: Journal) -> list[dict[str, Any]]:
-    """Whatever was told, as it was told."""
-    return [row for row in journal.rows if "gone" not in row]
+class Spell(NamedTuple):
+    """A trouble, once."""
+
+    told: Mapping[str, Any]
+    """Its line in the journal."""
+    gone: int
+    """After how many games; 0: it is still there."""
 
 
-def standing(journal: Journal) -> dict[str, int]:
-    """Of a run's journal: the troubles of its end, and the games after which each began."""
-    found: dict[str, int] = {}
-    for row in journal.rows:
-        if "gone" in row:
-            found.pop(row["gone"], None)
-        else:
-            found[str(row.get("name"))] = row["games"]
+def spells(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Spell]]:
+    """Of a run's journal, by the name of the trouble, the oldest first."""
+    found: dict[str, list[Spell]] = {}
+    for row in rows:
+        if (gone := row.get("gone")) in found:
+            found[gone][-1] = found[gone][-1]._replace(gone=row["games"])
+        elif "name" in row:
+            found.setdefault(str(row["name"]), []).append(Spell(row, 0))
     return found

@@ -2,7 +2,10 @@
 
     window = Window(game, settings)
     window.extend(records)                          # of one iteration, by number
-    batch = window.batch(rng, 256)                  # arrays, ready for torch.from_numpy
+    batch = window.batch(rng, 256)                  # drawn; arrays, ready for torch.from_numpy
+
+    window = Window.of(game, records)               # of these games, all of them
+    batch = window.positions(window.evenly(2048))   # chosen without chance, as they are
 
 Games are kept as moves and targets, never as planes; a batch replays each of its positions from the first move, in compiled code (a
 microsecond a ply), and turns it by a symmetry drawn at random. What is in the window depends on the games alone, not on when
@@ -19,7 +22,7 @@ it was searched: fully, and its policy is a target too; or fast, and it trains t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +31,7 @@ from base.errors import UserError, require
 from games import Game, Rules
 from games.record import GameRecord
 from nets import Symmetries
+from train.games import finished
 from train.positions import Played
 
 Array = np.ndarray[Any, Any]
@@ -85,8 +89,6 @@ class Window:
         self.game, self.settings = game, settings
         self.made = 0
         """Positions to learn from in all games ever given."""
-        self.fresh = 0
-        """Of these, how many came last."""
         players = game.players
         self._firsts = game.blanks(0)
         self._plies = np.zeros(0, np.int64)  # of each game
@@ -104,6 +106,13 @@ class Window:
         self._views = _views(game)
         self._fill = game.kernel(filler)
 
+    @classmethod
+    def of(cls, game: Game, records: Sequence[GameRecord], fast: bool = False) -> Window:
+        """All of these games; `fast` as in the settings."""
+        found = cls(game, WindowSettings(constant=1 << 40, most=1 << 40, fast=fast))
+        found.extend(records)
+        return found
+
     @property
     def games(self) -> int:
         return len(self._plies)
@@ -118,31 +127,30 @@ class Window:
     def extend(self, records: Sequence[GameRecord]) -> int:
         """Add games, in the order of their numbers, and forget the oldest. How many positions to learn from were added."""
         before = self.made
-        finished = [record for record in records if record.outcome is not None and len(record)]
-        for record in finished:
+        records = list(finished(records))
+        for record in records:
             record.positions(self.game)  # refuses what is not a game of these rules
-        known = [~np.isnan(record.utilities).any(1) for record in finished]
-        taught = [record.searched.astype(bool) for record in finished]
+        known = [~np.isnan(record.utilities).any(1) for record in records]
+        taught = [record.searched.astype(bool) for record in records]
         useful = [seen if self.settings.fast else seen & full for seen, full in zip(known, taught, strict=True)]
         self.made += sum(int(each.sum()) for each in useful)
-        if finished:
-            firsts = self.game.blanks(len(finished))
-            for i, record in enumerate(finished):
+        if records:
+            firsts = self.game.blanks(len(records))
+            for i, record in enumerate(records):
                 firsts[i] = record.first_position(self.game)
             self._firsts = np.concatenate([self._firsts, firsts])
-            self._plies = _joined(self._plies, [len(record) for record in finished])
-            self._entries = _joined(self._entries, [len(record.visits) for record in finished])
-            self._outcomes = _joined(self._outcomes, [record.outcome for record in finished])
-            self._moves = _joined(self._moves, *(record.moves for record in finished))
+            self._plies = _joined(self._plies, [len(record) for record in records])
+            self._entries = _joined(self._entries, [len(record.visits) for record in records])
+            self._outcomes = _joined(self._outcomes, [record.outcome for record in records])
+            self._moves = _joined(self._moves, *(record.moves for record in records))
             self._useful = _joined(self._useful, *useful)
             self._taught = _joined(self._taught, *taught)
-            self._counts = _joined(self._counts, *(record.policy_counts for record in finished))
-            self._utilities = _joined(self._utilities, *(record.utilities for record in finished))
-            self._actions = _joined(self._actions, *(record.policy_actions for record in finished))
-            self._probabilities = _joined(self._probabilities, *(record.probabilities for record in finished))
+            self._counts = _joined(self._counts, *(record.policy_counts for record in records))
+            self._utilities = _joined(self._utilities, *(record.utilities for record in records))
+            self._actions = _joined(self._actions, *(record.policy_actions for record in records))
+            self._probabilities = _joined(self._probabilities, *(record.probabilities for record in records))
         self._forget()
         self._index()
-        self.fresh = min(self.made - before, len(self))
         return self.made - before
 
     def _forget(self) -> None:
@@ -176,15 +184,10 @@ class Window:
         observations, policies, legal = self._symmetries.turn(which, *batch[:3])
         return batch._replace(observations=observations, policies=policies, legal=legal)
 
-    def newest(self, most: int) -> Batch:
-        """Positions of the games that came last, as they are; evenly chosen where they are more than `most`."""
-        return self.positions(self.newest_plies(most))
-
-    def newest_plies(self, most: int) -> Array:
-        """Which ones these are, counted through all games."""
-        count = min(self.fresh, most)
-        chosen = len(self) - self.fresh + np.arange(count) * self.fresh // max(count, 1)
-        return self._samples[chosen]
+    def evenly(self, most: int) -> Array:
+        """Plies of positions to learn from, counted through all games: all, or `most` of them at equal distances."""
+        count = min(len(self), most)
+        return self._samples[np.arange(count) * len(self) // max(count, 1)]
 
     def stages(self, plies: Array, parts: int) -> Array:
         """[n]: in which part of its game each of these plies is, from 0; all parts of a game are of equal length."""
@@ -203,12 +206,6 @@ class Window:
     def played(self) -> Played:
         """Its games, move by move."""
         return Played(self._firsts, self._starts, self._moves, self._outcomes)
-
-    def alone(self, records: Sequence[GameRecord]) -> Window:
-        """A window of these games, whatever this one has made of them."""
-        found = Window(self.game, replace(self.settings, constant=1 << 40, most=1 << 40))
-        found.extend(records)
-        return found
 
     def positions(self, plies: Array) -> Batch:
         """The positions of these plies, counted through all games, as they are."""

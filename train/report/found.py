@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 from base.errors import UserError, nearest
 from base.files import read_json
-from base.log import read_log
 from checkpoints import Card, all_of, read_card
 from classical.evaluation import Eval, default_eval
 from games import Game, load
@@ -23,6 +22,7 @@ from games.record import GameRecord
 from train.budget import Budget
 from train.config import Config, compose
 from train.evaluation import Evaluation
+from train.games import in_order
 from train.journal import History, Journal
 from train.names import RUNS, folder_of
 from train.run import stored
@@ -162,18 +162,11 @@ class _Reader:
     def _records(self, game: Game) -> None:
         """Of the newest iteration whose games are all there; while the first one is played, what there is."""
         for path in sorted((self.folder / "games").glob("*.log"), reverse=True):
-            records = self._try(lambda path=path: _records_of(path, game)) or []  # type: ignore[misc]
+            records = self._try(lambda path=path: in_order(path, game, on_damage="skip")) or []  # type: ignore[misc]
             if len(records) > len(self.found.records):
                 self.found.records, self.found.iteration = records, int(path.stem) if path.stem.isdecimal() else 0
             if len(records) >= self.found.config.games:
                 break
-
-
-def _records_of(path: Path, game: Game) -> list[GameRecord]:
-    """In the order of their numbers; of a number played twice, the later one."""
-    read = (GameRecord.from_bytes(payload, game) for _, payload in read_log(path, on_damage="skip"))
-    by_number = {int(record.metadata.get("number", 0)): record for record in read}
-    return [by_number[number] for number in sorted(by_number)]
 
 
 def _progress(path: Path) -> Progress:

@@ -22,6 +22,7 @@ from train.report.charts import STYLE as CHARTS
 from train.report.found import Found, find
 from train.report.parts import Section
 from train.report.strength import strength
+from train.watch import spells
 
 NAMED = 6  # of the things that could not be read
 STYLE = (
@@ -125,7 +126,7 @@ def _keys(found: Found) -> str:
         keys.append((f"{signed(elo)}{interval}", "Elo, random = 0"))
     if (kept := found.last("accuracy/search")) is not None:
         keys.append((f"{kept:.0%}", "of moves keep the value"))
-    standing = sum(not times[-1][1] for times in progress.warned(found.warnings).values())
+    standing = sum(not times[-1].gone for times in spells(found.warnings).values())
     keys.append((str(standing), "warning stands" if standing == 1 else "warnings stand"))
     return (
         f'<div class="keys">{"".join(f"<div><b>{escape(value)}</b>{escape(name)}</div>" for value, name in keys)}</div>'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -16,6 +15,7 @@ from train.positions import played, positions
 from train.report.charts import Mark, figure, reliability
 from train.report.found import Found
 from train.report.parts import Drawing, Section, charts, shares_of, staged
+from train.watch import spells
 
 JUDGED = 200  # games of the newest iteration that the calibration looks at
 TIMES = ("self-play", "learning", "evaluation", "other")
@@ -229,8 +229,8 @@ def health(found: Found) -> Section:
 
 
 def _healthy(found: Found) -> str:
-    kinds = warned(found.warnings)
-    now = [name for name, told in kinds.items() if not told[-1][1]]
+    kinds = spells(found.warnings)
+    now = [name for name, times in kinds.items() if not times[-1].gone]
     if now:
         told = f"The watch warns of {', '.join(now)}"
     elif kinds:
@@ -267,31 +267,20 @@ def _players(found: Found) -> list[str]:
     return [name for name in found.history.names() if name.startswith("selfplay/wins of player ")]
 
 
-def warned(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[Mapping[str, Any], int]]]:
-    """By the name of a trouble: each time it was said, and after how many games it was gone; 0 for one that is still there."""
-    found: dict[str, list[tuple[Mapping[str, Any], int]]] = {}
-    for row in rows:
-        if (gone := row.get("gone")) in found:
-            found[gone][-1] = (found[gone][-1][0], row["games"])
-        elif "name" in row:
-            found.setdefault(str(row["name"]), []).append((row, 0))
-    return found
-
-
 def _warnings(found: Found) -> str:
     """Each kind once, as it was said last."""
     parts = []
-    for name, times in warned(found.warnings).items():
-        row, _ = times[-1]
+    for name, times in spells(found.warnings).items():
+        row, is_gone = times[-1]
         when = ", ".join(
-            f"{said['games']:,} to {gone:,} games" if gone else f"since {said['games']:,} games" for said, gone in times
+            f"{told['games']:,} to {gone:,} games" if gone else f"since {told['games']:,} games" for told, gone in times
         )
         told = "".join(
             f"<dt>{title}</dt><dd>{escape(_words(row.get(key)))}</dd>"
             for key, title in (("seen", "Seen"), ("causes", "Likely causes"), ("advice", "What to try"))
             if row.get(key)
         )
-        kind = "gone" if times[-1][1] else "warning"
+        kind = "gone" if is_gone else "warning"
         parts.append(f'<aside class="{kind}"><b>{escape(name)}</b> <small>{when}</small><dl>{told}</dl></aside>')
     return "".join(parts)
 
