@@ -65,13 +65,13 @@ def best(run: StrPath) -> Path:
     return max(rated, key=lambda pair: (pair[0], int(pair[1].name)))[1]
 
 
-def keep_every(run: StrPath, n: int) -> list[Path]:
-    """Remove a run's checkpoints but those whose step is a multiple of n, the newest and the best; returns the removed."""
+def keep_every(run: StrPath, n: int, current: Path | None = None) -> list[Path]:
+    """Remove a run's checkpoints but those whose step is a multiple of n, the newest, the best and `current`; returns the removed."""
     if n < 1:
         raise UserError(f"keep_every: expected 1 or more, got {n}")
     found = all_of(run)
     rated = [path for path, card in _cards(run) if card.elo is not None]
-    kept = {found[-1] if found else None, best(run) if rated else None}
+    kept = {found[-1] if found else None, best(run) if rated else None, current}
     gone = [path for path in found if int(path.name) % n and path not in kept]
     for path in gone:
         doomed = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")  # never half a checkpoint under its name

@@ -43,6 +43,16 @@ def test_torn_line_is_dropped_and_the_next_one_is_whole(tmp_path: Path, cut: int
     assert History(path).series("loss/policy") == ([8, 16, 24], [1.0, 2.0, 3.0])
 
 
+@pytest.mark.parametrize(
+    "line", ['{"games": 9}', '{"games": 9, "curves": 1}', '{"games": 9, "curves": {"a": "b"}}', "[]"]
+)
+def test_line_without_curves_is_dropped(line: str, tmp_path: Path) -> None:
+    History(tmp_path / "curves.jsonl", 0).add(8, {"a": 1.0})
+    with open(tmp_path / "curves.jsonl", "a") as file:
+        file.write(line + "\n")
+    assert History(tmp_path / "curves.jsonl").series("a") == ([8], [1.0])
+
+
 def test_reading_changes_nothing_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "curves.jsonl"
     written(path)

@@ -50,6 +50,12 @@ def test_policy_is_learned_down_to_its_entropy(net: str) -> None:
     assert last.value < 0.4 * first.value
 
 
+def test_without_a_step_there_is_no_loss() -> None:
+    found = learner_of().learn(window_of(GAME), 0, np.random.default_rng(1), 0.0)
+    assert all(map(math.isnan, (found.policy, found.value, found.entropy, found.gradient, found.rate)))
+    assert found.update == 0 and found.weights > 0
+
+
 @pytest.mark.parametrize("net", ["mlp:1x16", "resnet:1x8"])
 def test_interrupted_and_restored_is_bit_for_bit_uninterrupted(net: str) -> None:
     window = window_of(GAME)

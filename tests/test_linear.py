@@ -16,6 +16,7 @@ from games import Game, Rules, load
 from games.record import GameRecord, make_record
 from train.linear import eval_of, expected, fit_rows
 from train.positions import Rows, played, positions
+from train.weights import beside_hand
 
 Array = np.ndarray[Any, Any]
 
@@ -125,6 +126,13 @@ def test_perfect_separation_stays_finite(games: int) -> None:
     assert np.all(np.isfinite(fit.theta)) and np.all(np.isfinite(fit.errors))
     assert fit.theta[1] > 0 and np.abs(fit.theta * [1, 100, 1]).max() < 10
     assert fit.seen.tolist() == [True, True, False] and fit.theta[2] == 0
+
+
+def test_feature_that_never_occurred_is_named_also_in_a_table_of_stored_weights() -> None:
+    game = load("nim")
+    weights = eval_of(game, fit_rows(positions(game, played(game, random_games(game, 30))).quiet()), "random games")
+    rows = {line.split("   ")[0]: line for line in beside_hand(game, weights).splitlines()}
+    assert rows["odd 32s"].endswith("never seen") and "±" in rows["odd 1s"]  # no heap is so large
 
 
 def test_part_of_the_features_is_fitted_as_if_there_were_no_others() -> None:

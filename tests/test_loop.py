@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import shlex
+import shutil
 import signal
 import sys
 import time
@@ -16,6 +18,8 @@ from miniature import GAME, TINY, moments, run, tiny, weights
 from base.errors import UserError
 from checkpoints import all_of, load, verify
 from games.record import read_records
+from train.__main__ import parser
+from train.config import compose
 from train.evaluation import Evaluation
 from train.run import opened
 
@@ -69,6 +73,13 @@ def test_loop_plays_learns_and_shelves(whole: Path) -> None:
     assert [path.name for path in all_of(whole)] == ["00000000", "00000016", "00000032"]  # of every second iteration
     assert len({verify(path).weights for path in all_of(whole)}) == 3
     assert [path.name for path in sorted((whole / "state").iterdir())] == ["000003", "000004"]
+
+
+def test_command_on_a_card_makes_the_same_configuration_and_budget(whole: Path) -> None:
+    words = shlex.split(load(all_of(whole)[1], GAME)[1].command)
+    options = parser().parse_args(words[3:])
+    assert words[:3] == ["python", "-m", "train"] and options.game == GAME.spec
+    assert compose(GAME, None, options.set) == TINY and options.games == GAMES
 
 
 def test_games_of_an_iteration_are_played_by_its_checkpoint(tmp_path: Path) -> None:
@@ -188,6 +199,26 @@ def assert_budget_free_equal(folder: Path, tmp_path: Path) -> None:
     assert_same(folder, tmp_path / "other")
 
 
+def test_games_and_state_lost_together_are_made_again_by_a_checkpoint_that_was_dropped(
+    whole: Path, tmp_path: Path
+) -> None:
+    """Of iteration 3 the state is damaged and a game is gone; the checkpoint that played it was not one to keep."""
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    (folder / "state" / "000004" / "tensors.safetensors").write_bytes(b"")
+    log = folder / "games" / "000003.log"
+    log.write_bytes(log.read_bytes()[:-20])
+    assert not (folder / "checkpoints" / "00000024").exists()
+    run(folder, GAMES)
+    assert_same(folder, whole)
+
+
+def test_configuration_without_a_game_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("")
+    with pytest.raises(UserError, match="expected the configuration of a run, found no game in it"):
+        run(tmp_path)
+
+
 def test_all_states_lost_the_run_is_made_again_from_its_games(tmp_path: Path) -> None:
     folder, said = tmp_path / "run", []
     run(folder, 16)
@@ -235,6 +266,16 @@ def test_full_disk_is_an_error_and_the_run_goes_on_when_there_is_room(
 def test_changed_configuration_is_refused_with_the_difference(whole: Path) -> None:
     with pytest.raises(UserError, match=r"window\.alpha: 0\.75, now 0\.5; another --run takes it"):
         run(whole, GAMES, config=tiny("window.alpha=0.5"))
+
+
+def test_mistake_in_the_configuration_can_be_mended_until_something_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="unknown net 'mlq'"):
+        run(tmp_path / "run", 8, config=tiny("net=mlq:1x16"))
+    said: list[str] = []
+    run(tmp_path / "run", 8, said=said)
+    assert said[0].endswith('so the configuration may change, net: "mlq:1x16", now "mlp:1x16"')
+    with pytest.raises(UserError, match="expected the configuration it began with"):
+        run(tmp_path / "run", 8, config=tiny("net=mlp:1x8"))
 
 
 def test_two_processes_at_one_run_are_refused(tmp_path: Path) -> None:

@@ -33,10 +33,14 @@ class Journal:
         self.rows: list[dict[str, Any]] = []
         text = path.read_bytes().decode("utf-8", errors="replace") if path.is_file() else ""
         lines = text.split("\n")
-        whole = [row for line in lines[:-1] if (row := _row(line)) is not None]
+        whole = [row for line in lines[:-1] if (row := _row(line)) is not None and self._is_sound(row)]
         self.rows = [row for row in whole if games is None or row["games"] <= games]
         if games is not None and text != (kept := "".join(map(_line, self.rows))):
             write_text(path, kept)
+
+    def _is_sound(self, row: dict[str, Any]) -> bool:
+        """Whether a line holds what such a file is for; one that does not is dropped, like one that is torn."""
+        return True
 
     def add(self, games: int, values: Mapping[str, Any]) -> None:
         """One line, on disk when this returns."""
@@ -51,6 +55,10 @@ class Journal:
 
 class History(Journal):
     """The curves: named numbers over games. Two lines of the same games are one point each of their curves."""
+
+    def _is_sound(self, row: dict[str, Any]) -> bool:
+        curves = row.get("curves")
+        return isinstance(curves, dict) and all(isinstance(value, int | float) for value in curves.values())
 
     def add(self, games: int, values: Mapping[str, float]) -> None:
         """What is not a number yet (NaN) is left out."""

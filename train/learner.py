@@ -80,7 +80,7 @@ class LearningSettings:
 
 
 class Losses(NamedTuple):
-    """Means over the steps of a call of `learn`."""
+    """Means over the steps of a call of `learn`; NaN, as the rate is, where it took none."""
 
     policy: float
     """Cross-entropy of the policy, in nats, over positions that have one to learn."""
@@ -118,7 +118,7 @@ class Learner:
     ) -> Losses:
         """So many steps on batches drawn from the window; `progress` is the share of the budget that is used up."""
         sums = np.zeros(4)
-        rate = 0.0
+        rate = math.nan
         before = self._weights()
         self.net.train()
         with reproducible(self.settings.threads):
@@ -126,7 +126,7 @@ class Learner:
                 rate = self.settings.rate_at(self.steps, progress)
                 sums += self._step(window.batch(rng, self.settings.batch), rate)
                 on_step()
-        policy, value, entropy, gradient = (sums / max(steps, 1)).tolist()
+        policy, value, entropy, gradient = (sums / steps if steps else np.full(4, np.nan)).tolist()
         after = self._weights()
         length = float(after.norm())
         return Losses(

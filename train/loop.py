@@ -19,6 +19,8 @@ uninterrupted run, and one worker gives what several give. Silver et al. 2018 (A
 
 from __future__ import annotations
 
+import math
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -36,6 +38,7 @@ from selfplay.workers import Setup, Workers
 from train import curves
 from train.baseline import Baseline
 from train.clock import Clock
+from train.config import compose
 from train.evaluation import Evaluate
 from train.examiner import Examiner
 from train.gallery import Gallery, Guess, View
@@ -45,7 +48,7 @@ from train.learner import Learner
 from train.log import Exhibits, RunLog, compact
 from train.measures import judge
 from train.memory import forecast, resident
-from train.run import Run
+from train.run import Run, command_for
 from train.state import Progress, newest
 from train.state import save as save_state
 from train.supervised import learn_from_games
@@ -174,7 +177,7 @@ class Loop:
             except (UserError, OSError) as error:
                 self.log.say(f"{error}; written again")
         games = self.progress.games
-        command = f"python -m train '{self.game.name}' --run {self.run.name} --games {games}"
+        command = command_for(self.run.name, self.config, compose(self.game), self.run.budget, games)
         card = Card(
             self.game.name,
             self.game.version,
@@ -184,11 +187,13 @@ class Loop:
             configuration=asdict(self.config),
             commit=self._commit,
             seeds={"run": self.config.seed},
-            command=command,
+            command=shlex.join(command),
         )
         save(path, self.learner.mean, card, overwrite=True)
         self._net = verify(path).short
-        keep_every(self.run.folder, self.config.keep * self.config.games)
+        keep_every(
+            self.run.folder, self.config.keep * self.config.games, path
+        )  # newer ones may lie there, of a lost state
 
     # ── the parts of an iteration ──
 
@@ -260,13 +265,16 @@ class Loop:
         told, found = Statistics.of(games), self.curves
         found |= curves.of_selfplay(told, self.game.players) | health(self.game, games)
         found |= curves.of_time(self.clock.read()) | {"memory/megabytes": resident()}
-        line = [
-            f"{self.progress.games:>7} games",
-            f"loss {found['loss/total']:.3f}",
-            f"policy {found['loss/divergence']:.3f} above its targets' {found['loss/entropy']:.3f}",
-            f"value {found['loss/value']:.3f}",
-            f"length {told.length:.1f}",
-        ]
+        line = [f"{self.progress.games:>7} games"]
+        if math.isnan(found["loss/total"]):
+            line.append("no step of learning")
+        else:
+            line += [
+                f"loss {found['loss/total']:.3f}",
+                f"policy {found['loss/divergence']:.3f} above its targets' {found['loss/entropy']:.3f}",
+                f"value {found['loss/value']:.3f}",
+            ]
+        line.append(f"length {told.length:.1f}")
         if "speed/games per second" in found:  # else all were there already
             positions = compact(found["speed/positions per second"])
             line += [f"{found['speed/games per second']:.1f} games/s", f"{positions} positions/s"]

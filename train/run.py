@@ -23,9 +23,13 @@ from pathlib import Path
 from base.errors import UserError
 from base.files import file_lock, make_folder, read_json, remove_leftovers, write_json, write_text
 from train.budget import Budget
-from train.config import Config, differences, of_table, read, to_toml
+from train.config import Config, differences, of_table, read, settings, to_toml
 from train.names import folder_of as folder_of
 from train.names import name_for as name_for
+
+MADE = ("games", "state", "checkpoints", "curves.jsonl")
+"""What depends on the configuration: until one of these is there, a mistake in it can be mended."""
+BY_FILES = ("supervised.files", "supervised.sha256")  # of the configuration, set by --from-games
 
 
 @dataclass(frozen=True)
@@ -61,15 +65,36 @@ class Run:
         return self.folder / "eval" / f"{games:08}.eval.json"
 
 
+def command_for(name: str, config: Config, usual: Config, budget: Budget, games: int) -> list[str]:
+    """The words of the command that makes such a run under this name. `usual`: the configuration of the game's runs of which nothing is
+    said; `games`: how many, where the budget has no end."""
+    words = ["python", "-m", "train", config.game, "--run", name]
+    if budget.games or not budget.minutes:
+        words += ["--games", str(budget.games or games)]
+    else:
+        words += ["--minutes", f"{budget.minutes:g}"]
+    before = settings(usual)
+    for key, value in settings(config).items():
+        if value != before[key] and key not in BY_FILES:
+            words += ["--set", f"{key}={value}"]
+    return words + (["--from-games", *config.supervised.files] if config.supervised.files else [])
+
+
 def stored(folder: Path) -> Config | None:
     """The configuration that a run began with; None where there is no run."""
     path = folder / "config.toml"
-    return of_table(read(path)) if path.is_file() else None
+    if not path.is_file():
+        return None
+    table = read(path)
+    if "game" not in table:
+        raise UserError(f"{path}: expected the configuration of a run, found no game in it")
+    return of_table(table)
 
 
 @contextmanager
 def opened(name: str, config: Config, budget: Budget | None, report: Callable[[str], object]) -> Iterator[Run]:
-    """A run under this name, new or to go on with, for nobody else meanwhile. Another configuration than the run's is refused."""
+    """A run under this name, new or to go on with, for nobody else meanwhile. Another configuration than what it has made is made with
+    is refused."""
     folder = folder_of(name)
     make_folder(folder)
     with _sole_writer(folder):
@@ -79,7 +104,12 @@ def opened(name: str, config: Config, budget: Budget | None, report: Callable[[s
             write_text(folder / "config.toml", to_toml(config))
         elif changed := differences(before, config):
             told = "; ".join(changed)
-            raise UserError(f"{folder}: expected the configuration it began with, got {told}; another --run takes it")
+            if any((folder / name).exists() for name in MADE):
+                raise UserError(
+                    f"{folder}: expected the configuration it began with, got {told}; another --run takes it"
+                )
+            report(f"{folder}: nothing is made yet, so the configuration may change, {told}")
+            write_text(folder / "config.toml", to_toml(config))
         yield Run(name, folder, config, _settled(folder, budget, report))
 
 

@@ -61,9 +61,9 @@ def table(
     below: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> str:
     """Weights side by side, a line for each feature; and further lines `below`, with a cell for each column."""
-    names = list(game.rules.feature_names)
+    names, unit = list(game.rules.feature_names), "".join(game.rules.material[:1])
     lines = {
-        name: [_cell(each, fits.get(column), i, name) for column, each in columns.items()]
+        name: [_cell(each, fits.get(column), i, name, unit) for column, each in columns.items()]
         for i, name in enumerate(names)
     }
     wide = [max(map(len, cells)) for cells in zip(columns, *lines.values(), *below.values(), strict=True)]
@@ -84,11 +84,13 @@ def beside_hand(game: Game, weights: Eval) -> str:
     return table(game, {HAND: default_eval(game), FITTED: weights}, {})
 
 
-def _cell(weights: Eval, fit: Fit | None, i: int, name: str) -> str:
+def _cell(weights: Eval, fit: Fit | None, i: int, name: str, unit: str) -> str:
     if weights.errors is None:
         return f"{weights.weights[name]:.3f}"
-    if fit is not None and not fit.seen[i]:
-        return "never seen" if fit.chosen[i] else ""
+    if fit is not None and not fit.chosen[i]:
+        return ""
+    if weights.errors[name] == 0 and name != unit:  # only of what never occurred is nothing learned
+        return "never seen"
     return f"{weights.weights[name]:.3f} ± {weights.errors[name]:.3f}"
 
 

@@ -15,9 +15,9 @@ from train.config import settings, to_toml
 from train.report.charts import Weight, figure, weights
 from train.report.found import Found
 from train.report.parts import Section, table
+from train.run import command_for
 
 LONGEST = 200_000  # characters of the sample game
-BY_FILES = ("supervised.files", "supervised.sha256")  # of the configuration, set by --from-games
 PACKAGES = ("zermelo", "numpy", "numba", "torch")
 
 
@@ -138,17 +138,7 @@ def again(found: Found) -> Section:
 
 def command(found: Found) -> str:
     """Under another name, so that it does not go on with the run."""
-    words = ["python", "-m", "train", found.config.game, "--run", f"{found.name}-again"]
-    if found.budget.games or not found.budget.minutes:
-        words += ["--games", str(found.budget.games or found.games)]
-    else:
-        words += ["--minutes", f"{found.budget.minutes:g}"]
-    for key, value, _ in _changed(found):
-        if key not in BY_FILES:
-            words += ["--set", f"{key}={value}"]
-    if found.config.supervised.files:
-        words += ["--from-games", *found.config.supervised.files]
-    return shlex.join(words)
+    return shlex.join(command_for(f"{found.name}-again", found.config, found.usual, found.budget, found.games))
 
 
 def machine() -> str:
