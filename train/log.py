@@ -157,7 +157,7 @@ def take_back(board: Path, games: int) -> None:
 
     A file is a row of frames: length (8 bytes), its checksum (4), an event, its checksum (4). What follows a damaged one goes too.
     """
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    from google.protobuf.message import DecodeError
     from tensorboard.compat.proto.event_pb2 import Event
 
     for path in board.glob("events.out.tfevents.*"):
