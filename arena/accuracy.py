@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arena.choosing import state_of
+from arena.choosing import rounded, state_of
 from arena.oracle import STAGES, Solved
 from arena.players import Player, make_player
 from base.seeds import derive
@@ -119,7 +119,7 @@ class Accuracy:
 
     def as_json(self) -> dict[str, Any]:
         """Shares and means with their intervals; null where there is nothing to count."""
-        return {
+        found = {
             "game": self.game,
             "player": self.player,
             "positions": self.brier.of,
@@ -128,20 +128,15 @@ class Accuracy:
             "by_stage": {name: _share(each) for name, each in self.by_stage.items()},
             "by_value": {name: _share(each) for name, each in self.by_value.items()},
             "by_source": {name: _share(each) for name, each in self.by_source.items()},
-            "brier": {"mean": _short(self.brier.mean), "interval": [_short(end) for end in self.brier.interval]},
+            "brier": {"mean": self.brier.mean, "interval": list(self.brier.interval)},
             "sign": _share(self.sign),
             "calibration": [
-                {
-                    "from": each.least,
-                    "to": each.most,
-                    "of": each.of,
-                    "said": _short(each.said),
-                    "true": _short(each.true),
-                }
+                {"from": each.least, "to": each.most, "of": each.of, "said": each.said, "true": each.true}
                 for each in self.bins
             ],
-            "seconds_per_move": _short(self.seconds),
+            "seconds_per_move": self.seconds,
         }
+        return rounded(found)
 
 
 def measure(game: Game, player: Player, sample: Sequence[Solved]) -> Accuracy:
@@ -227,14 +222,5 @@ def _bins(pairs: list[tuple[float, float]]) -> Iterable[Bin]:
 
 
 def _share(share: Share) -> dict[str, Any]:
-    interval = share.interval
-    return {
-        "share": None if share.share is None else _short(share.share),
-        "interval": None if interval is None else [_short(end) for end in interval],
-        "hits": share.hits,
-        "of": share.of,
-    }
-
-
-def _short(number: float) -> float:
-    return round(number, 6)
+    interval = None if share.interval is None else list(share.interval)
+    return {"share": share.share, "interval": interval, "hits": share.hits, "of": share.of}

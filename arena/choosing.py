@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 from typing import Any
 
 from arena.players import Player, make_player
@@ -48,28 +47,39 @@ def state_of(game: Game, line: str) -> Any:
 
 def as_json(game: Game, choice: Choice) -> dict[str, Any]:
     """A choice with actions by name; `value` is the mover's utility in [-1, 1]."""
-    return {
-        "action": game.names[choice.action],
-        "value": rounded(choice.value),
-        "proven": choice.proven,
-        "pv": [game.names[action] for action in choice.pv],
-        "depth": choice.depth,
-        "nodes": choice.nodes,
-        "seconds": round(choice.seconds, 6),
-        "actions": {game.names[each.action]: _candidate(each) for each in choice.actions},
-    }
+    return rounded(
+        {
+            "action": game.names[choice.action],
+            "value": choice.value,
+            "proven": choice.proven,
+            "pv": [game.names[action] for action in choice.pv],
+            "depth": choice.depth,
+            "nodes": choice.nodes,
+            "seconds": choice.seconds,
+            "actions": {game.names[each.action]: _candidate(each) for each in choice.actions},
+        }
+    )
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if candidate.value is not None:
-        found |= {"value": rounded(candidate.value), "bound": candidate.bound}
+        found |= {"value": candidate.value, "bound": candidate.bound}
     if candidate.visits is not None:
         found["visits"] = candidate.visits
     if candidate.prior is not None:
-        found["prior"] = rounded(candidate.prior)
+        found["prior"] = candidate.prior
     return found
 
 
-def rounded(value: float) -> float:
-    return round(value, 6) if math.isfinite(value) else value
+def rounded(found: dict[str, Any]) -> dict[str, Any]:
+    """For JSON: floats to six digits behind the point, however deep in lists and objects they are."""
+    return {key: _rounded(value) for key, value in found.items()}
+
+
+def _rounded(found: Any) -> Any:
+    if isinstance(found, dict):
+        return rounded(found)
+    if isinstance(found, list):
+        return [_rounded(each) for each in found]
+    return round(found, 6) if isinstance(found, float) else found

@@ -216,6 +216,10 @@ def make_gtp(game: Game, command: str, /, ms: Count | None = None, grace: Grace 
     return Gtp(game, command, ms, grace)
 
 
+LEAVES_BY_CLOCK = 8
+"""Of one tree, judged together: five times the simulations of one at a time, where a search need not be the same twice."""
+
+
 def make_net(
     game: Game,
     checkpoint: str,
@@ -223,7 +227,7 @@ def make_net(
     sims: Annotated[int, range(2**31 - 1)] | None = None,
     ms: Count | None = None,
     method: Literal["puct", "gumbel"] = "puct",
-    leaves: Annotated[int, range(1, 1025)] = 1,
+    leaves: Annotated[int, range(1, 1025)] | None = None,
     symmetry: bool = False,
     precision: Literal["auto", "fp32", "bf16"] = "auto",
     device: str = "cpu",
@@ -232,17 +236,17 @@ def make_net(
     memory_mb: Annotated[int, range(1, 2**20)] = 256,
     seed: int = 0,
 ) -> Thinker:
-    """learned search: net:RUN or net:FOLDER, as `python -m checkpoints` has them; sims=0 plays the raw policy"""
+    """learned search: net:RUN or net:FOLDER, as `python -m checkpoints` has them; sims=0 plays the raw policy; leaves: 1, by ms 8"""
     from checkpoints import load  # torch takes seconds to load, which other players need not wait for
     from nets import Inference
 
     return LearnedPlayer(
         game,
-        Inference(load(checkpoint, game)[0], leaves, device, precision, threads),
+        Inference(load(checkpoint, game)[0], leaves or 1, device, precision, threads),
         LearnedSettings.gumbel() if method == "gumbel" else LearnedSettings(),
         simulations=sims,
         ms=ms,
-        leaves=leaves,
+        leaves=leaves or 1,
         reuse=reuse,
         symmetry=symmetry,
         memory_mb=memory_mb,
@@ -291,6 +295,7 @@ def make_player(text: str, game: Game) -> Player:
 
         # a run goes on, this player stays who it is
         resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
+        resolved["leaves"] = resolved["leaves"] or (LEAVES_BY_CLOCK if resolved["ms"] else 1)
     thinker: Thinker = options.call(FACTORIES[kind], resolved, game)
     getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from arena.choosing import rounded
 from arena.players import FACTORIES, options_of
 from arena.rating import FIRST, SECOND, Ratings
 from arena.store import Counts
@@ -123,16 +124,17 @@ class Standings:
             for row in self.rows
         ]
         value, low, high = self.ratings.advantage
-        return {
+        found = {
             "game": self.game.name,
             "version": self.game.version,
             "anchor": self.anchor,
             "games": sum(row.games for row in self.rows) // 2,
-            "players": [{key: _rounded(value) for key, value in player.items()} for player in players],
-            "first_move": _rounded(value),
-            "first_move_interval": _rounded([low, high]),
-            "draws": _rounded(self.ratings.draws),
+            "players": players,
+            "first_move": value,
+            "first_move_interval": [low, high],
+            "draws": self.ratings.draws,
         }
+        return rounded(found)
 
     def text(self) -> str:
         """For the terminal."""
@@ -190,13 +192,6 @@ def brief(text: str) -> str:
         return text
     defaults = {name: each.default for name, each in options.parameters.items()}
     return kind + options.text({name: value for name, value in resolved.items() if value != defaults.get(name)})
-
-
-def _rounded(found: Any) -> Any:
-    """Floats to six digits behind the point."""
-    if isinstance(found, list):
-        return [_rounded(each) for each in found]
-    return round(found, 6) if isinstance(found, float) else found
 
 
 def span(rows: list[Row]) -> tuple[float, float]:

@@ -155,7 +155,7 @@ class Tally:
         if self.game.players > 2:
             a, b = self.utility(0), self.utility(1)
             found |= {"utility": [a.value, b.value], "utility_interval": [[a.low, a.high], [b.low, b.high]]}
-        return {key: _rounded(value) for key, value in found.items()}
+        return rounded(found)
 
     def brief(self) -> str:
         """For the progress bar."""
@@ -224,12 +224,6 @@ def estimate(results: Sequence[float], values: Array) -> Estimate:
         return Estimate(None, None, None)
     low, high = interval(count(results, values), values)
     return Estimate(float(np.mean(results)), float(low), float(high))
-
-
-def _rounded(found: Any) -> Any:
-    if isinstance(found, list):
-        return [_rounded(value) for value in found]
-    return rounded(found) if isinstance(found, float) else found
 
 
 def _percent(score: Estimate) -> str:

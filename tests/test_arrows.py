@@ -33,7 +33,7 @@ LAYERS = {
     "arena": 4,
     "train": 5,
 }
-OUTSIDE = {"tests", "benchmarks"}  # import anything, are imported by no folder of the house
+OUTSIDE = {"tests", "benchmarks", "docs"}  # import anything, are imported by no folder of the house; docs: examples
 WITHOUT_TORCH = {"base", "games", "mcts", "classical", "selfplay", "arena"}
 TENSORBOARD = {"tensorboard", "torch.utils.tensorboard"}
 TENSORBOARD_MAY = "train/log.py"
@@ -184,6 +184,13 @@ def test_folders_import_only_lower_folders() -> None:
 
 def test_every_folder_of_the_house_is_there() -> None:
     assert {path.split("/")[0] for path in sources(ROOT)} >= LAYERS.keys()
+
+
+def test_design_names_every_file_of_training_and_no_other() -> None:
+    training = (ROOT / "docs/design.md").read_text().partition("\n## Training\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.+?) \|", training, re.MULTILINE)
+    named = {name for cell in cells for name in re.findall(r"`(\w+)/?`", cell)}
+    assert named == {path.stem for path in (ROOT / "train").iterdir() if path.stem not in ("__init__", "__pycache__")}
 
 
 def test_fast_folders_start_without_torch() -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from base.errors import UserError
 from base.log import LogWriter
 from classical.evaluation import Eval
 from games import load
+from games.record import GameRecord
 from train.__main__ import main
 from train.config import compose
-from train.fitting import enough, finished
+from train.fitting import enough
+from train.games import finished
 from train.journal import read_history
 from train.loop import Loop
 
@@ -136,7 +139,12 @@ def test_no_more_games_than_fit(capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("train.fitting.MOST", sum(map(len, records[:4])))
     assert len(list(enough(iter(records)))) == 4
     assert "the first 4 games are taken" in capsys.readouterr().out
-    assert list(finished([], GAME)) == []
+
+
+def test_games_without_an_outcome_or_without_a_move_are_not_learned_from() -> None:
+    whole, other = random_games(GAME, 2)
+    empty = GameRecord(GAME.name, GAME.version, whole.moves[:0], (0.0, 0.0), "adjudicated")
+    assert list(finished([whole, replace(other, outcome=None), empty, other])) == [whole, other]
 
 
 def test_no_torch_is_needed() -> None:

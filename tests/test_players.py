@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arena.choosing import rounded
 from arena.drawing import built, drawn, tree_of
 from arena.players import FACTORIES, make_player
 from base.errors import UserError
@@ -158,3 +159,23 @@ def test_no_move_is_charged_for_the_memory_of_a_table(text):
     table[::4096] = 0
     fetched = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
     assert fetched < len(table) / (4 << 20)  # pages have 2 MB at most
+
+
+def test_numbers_for_json_have_six_digits_however_deep_they_are():
+    given = {
+        "one": 1 / 3,
+        "many": [2 / 3, None, [1e-9]],
+        "inside": {"deep": 10 / 3},
+        "count": 7,
+        "is": True,
+        "text": "0.123456789",
+    }
+    found = {
+        "one": 0.333333,
+        "many": [0.666667, None, [0.0]],
+        "inside": {"deep": 3.333333},
+        "count": 7,
+        "is": True,
+        "text": "0.123456789",
+    }
+    assert rounded(given) == found

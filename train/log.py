@@ -157,6 +157,7 @@ def take_back(board: Path, games: int) -> None:
 
     A file is a row of frames: length (8 bytes), its checksum (4), an event, its checksum (4). What follows a damaged one goes too.
     """
+    from google.protobuf.message import DecodeError
     from tensorboard.compat.proto.event_pb2 import Event
 
     for path in board.glob("events.out.tfevents.*"):
@@ -164,7 +165,7 @@ def take_back(board: Path, games: int) -> None:
         while len(data) >= (end := at + 16 + int.from_bytes(data[at : at + 8], "little")) > at + 16:
             try:
                 event = Event.FromString(data[at + 12 : end - 4])
-            except Exception:  # protobuf's own, which has no types
+            except DecodeError:
                 break
             if event.step < games or event.HasField("file_version"):
                 kept += data[at:end]
