@@ -25,7 +25,7 @@ _PLACE = re.compile(r'File "(?P<file>[^"<]+)", line (?P<line>\d+)|Raised from (?
 _NOISE = re.compile(
     r"Failed in|During:|File |\^|There (is|are) |Overload |Enable |Rejected |All templates|raised from|>>>|Unsupported functionality"
 )
-_NUMBA, _HERE = Path(numba.__file__).parent, Path(__file__).parent
+_NUMBA, _HERE = Path(numba.__file__).parent.resolve(), Path(__file__).parent
 _PLAIN_WORDS = [
     (r"Literal\[str\]\((.*?)\)", r"'\1'"),
     (r"Literal\[\w+\]\((.*?)\)", r"\1"),
@@ -99,7 +99,7 @@ def _text(error: Exception) -> str:
 def _places(error: Exception) -> list[tuple[Path, int]]:
     """Where in the source it may have gone wrong, the best guess first: as the message says, innermost first; then where numba was
     looking when it failed."""
-    return [(file, line) for file, line in _all_places(error) if not file.is_relative_to(_NUMBA)]
+    return [(file, line) for file, line in _all_places(error) if not file.resolve().is_relative_to(_NUMBA)]
 
 
 def _all_places(error: Exception) -> Iterator[tuple[Path, int]]:
