@@ -9,8 +9,8 @@ from mate_solver import can_mate, keys
 from arena.players import make_player
 from base.errors import UserError
 from base.files import read_json
-from base.seeds import below, generator
 from benchmarks import organs, positions
+from benchmarks.tables import random_position
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.alphabeta.player import Search
 from classical.scores import WIN
@@ -36,23 +36,11 @@ def test_a_mate_is_found_as_fast_as_by_brute_force(moves: int, fen: str) -> None
     assert GAME.names[choice.action] in keys(GAME, state, moves)
 
 
-def random_position(number: int) -> Any:
-    """After 30 random plies; never finished."""
-    rng = generator(number, "mates")
-    while True:
-        state = GAME.initial()
-        for _ in range(30):
-            if legal := GAME.legal_actions(state):
-                state = GAME.result(state, legal[int(below(rng, len(legal)))])
-        if not GAME.is_terminal(state):
-            return state
-
-
 def test_positions_of_random_play_have_no_mate_that_the_search_makes_up() -> None:
     """What it claims within three moves is there, and what is there within two it claims."""
     claimed = 0
     for number in range(150):
-        state = random_position(number)
+        state = random_position(GAME, 30, number)
         search = searched(state, depth=4)
         plies = WIN - search.score
         if plies <= 5:

@@ -244,7 +244,7 @@ def test_an_engine_that_died_between_moves_forfeits_or_is_replaced(log):
 def test_a_command_may_be_a_script():
     assert split("gtp:./go.py") == ("gtp", [(None, "./go.py")])
     assert split("uci:engine.py,ms=5") == ("uci", [(None, "engine.py"), ("ms", "5")])
-    for file in ("./a:b.py", "/tmp/x:y/nim.py", "nim.py", "C:/nim.py"):
+    for file in ("./a:b.py", "/games/x:y/nim.py", "nim.py", "C:/nim.py"):
         assert split(f"{file}:most=9") == (file, [("most", "9")])
 
 
