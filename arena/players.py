@@ -240,13 +240,14 @@ def make_net(
     from checkpoints import load  # torch takes seconds to load, which other players need not wait for
     from nets import Inference
 
+    assert leaves is not None  # make_player has settled it, for it is in the player's name
     return LearnedPlayer(
         game,
-        Inference(load(checkpoint, game)[0], leaves or 1, device, precision, threads),
+        Inference(load(checkpoint, game)[0], leaves, device, precision, threads),
         LearnedSettings.gumbel() if method == "gumbel" else LearnedSettings(),
         simulations=sims,
         ms=ms,
-        leaves=leaves or 1,
+        leaves=leaves,
         reuse=reuse,
         symmetry=symmetry,
         memory_mb=memory_mb,
