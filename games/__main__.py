@@ -15,7 +15,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
 
 from base.errors import Arguments, UserError, run_command
 from base.lines import Lines, waiting, whole
@@ -24,6 +23,7 @@ from games.engine.game import Game
 from games.engine.registry import builtin_games, load, options_of, summary_of
 from games.engine.rules import CHANCE
 from games.engine.tracing import Tracer
+from games.types import GameState
 
 
 def main(argv: Sequence[str]) -> int:
@@ -93,7 +93,7 @@ def run_show(options: argparse.Namespace) -> int:
     return 0
 
 
-def outcome(game: Game, state: Any) -> str:
+def outcome(game: Game, state: GameState) -> str:
     utilities = game.utility(state)
     shown = f"utilities {', '.join(f'{value:g}' for value in utilities)}"
     if not game.rules.zero_sum:
@@ -153,7 +153,7 @@ def run_doctor(options: argparse.Namespace) -> int:
     return 1 if findings else 0
 
 
-def position_of(game: Game, text: str | None) -> Any:
+def position_of(game: Game, text: str | None) -> GameState:
     return game.initial() if text is None else game.parse(text)
 
 

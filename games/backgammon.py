@@ -24,13 +24,14 @@ of the one on turn), the player on turn, and the dice left: `31`, `3`, `6666` (f
 
 import base64
 import re
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from base.bits import ONE, ZERO, U, highest_bit, lowest_bit, popcount
 from base.seeds import mix
 from games import CHANCE, Rules
+from games.types import Actions, Bits, Features, GameState, Planes
 
 OFF, BAR, POINTS = 0, 25, 24
 MAX_PLIES = 3000
@@ -86,11 +87,11 @@ def checkers_of(text: str) -> tuple[list[int], list[int]]:
     return sides
 
 
-def bit(point: int) -> Any:
+def bit(point: int) -> Bits:
     return ONE << U(point)
 
 
-def playable(held: Any, free: Any, die: int) -> Any:
+def playable(held: Bits, free: Bits, die: int) -> Bits:
     """The points from which a checker can be moved by `die`."""
     if held & BAR_BIT:
         return BAR_BIT if free & (BAR_BIT >> U(die)) else ZERO
@@ -127,13 +128,13 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         START[point] = count
     CHECKERS = int(START.sum())
 
-    def initial(state: Any) -> None:
+    def initial(state: GameState) -> None:
         state.points[0] = START
         state.points[1] = START
         state.opening = 1
         settle(state)
 
-    def settle(state: Any) -> None:
+    def settle(state: GameState) -> None:
         """Computes `held` and `free` from the points."""
         for player in range(2):
             held, free = ZERO, BOARD
@@ -145,10 +146,10 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
             state.held[player] = held
             state.free[player] = free
 
-    def to_move(state: Any) -> int:
+    def to_move(state: GameState) -> int:
         return int(state.mover) if state.dice[0] > 0 else CHANCE
 
-    def legal_actions(state: Any, actions: Any) -> int:
+    def legal_actions(state: GameState, actions: Actions) -> int:
         if is_won(state):
             return 0
         high, low = int(state.dice[0]), int(state.dice[1])
@@ -177,7 +178,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         # whichever it is, can but bear off the highest checker in turn: this is one action, listed once.
         return write(actions, n, by_low & ~(by_high & (bit(low + 1) - ONE)), low)
 
-    def write(actions: Any, n: int, sources: Any, die: int) -> int:
+    def write(actions: Actions, n: int, sources: Bits, die: int) -> int:
         if sources & BAR_BIT:
             actions[n] = ENTER + die - 1
             return n + 1
@@ -188,7 +189,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
             n += 1
         return n
 
-    def followed(state: Any, sources: Any, die: int, others: Any, other: int) -> Any:
+    def followed(state: GameState, sources: Bits, die: int, others: Bits, other: int) -> Bits:
         """Those of `sources` from which a checker can be moved by `die` and then some checker by the `other` one.
 
         `others`: where the other die could be played at once.
@@ -208,7 +209,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
                 found |= bit(point)
         return found
 
-    def result(state: Any, action: int) -> None:
+    def result(state: GameState, action: int) -> None:
         state.plies += 1
         if action >= ROLL:
             high, low = HIGH[action - ROLL], LOW[action - ROLL]
@@ -225,7 +226,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         state.dice[0] = state.dice[1] = state.times = 0
         state.mover = 1 - state.mover
 
-    def move(state: Any, point: int, to: int) -> None:
+    def move(state: GameState, point: int, to: int) -> None:
         mover, other = int(state.mover), 1 - int(state.mover)
         take_off(state, mover, point)
         if to > OFF and state.points[other, BAR - to] > 0:
@@ -244,7 +245,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
             state.dice[1] = 0
             state.times = 1 if state.dice[0] > 0 else 0
 
-    def take_off(state: Any, player: int, point: int) -> None:
+    def take_off(state: GameState, player: int, point: int) -> None:
         count = state.points[player, point] - 1
         state.points[player, point] = count
         if count == 0:
@@ -252,7 +253,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         elif count == 1 and point < BAR:
             state.free[1 - player] = U(state.free[1 - player]) | bit(BAR - point)
 
-    def put_on(state: Any, player: int, point: int) -> None:
+    def put_on(state: GameState, player: int, point: int) -> None:
         count = state.points[player, point] + 1
         state.points[player, point] = count
         if point > OFF:
@@ -260,13 +261,13 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
             if count == 2 and point < BAR:
                 state.free[1 - player] = U(state.free[1 - player]) & ~bit(BAR - point)
 
-    def is_won(state: Any) -> bool:
+    def is_won(state: GameState) -> bool:
         return bool(state.points[0, OFF] == CHECKERS or state.points[1, OFF] == CHECKERS)
 
-    def is_terminal(state: Any) -> bool:
+    def is_terminal(state: GameState) -> bool:
         return is_won(state) or state.plies >= MAX_PLIES
 
-    def utility(state: Any, player: int) -> float:
+    def utility(state: GameState, player: int) -> float:
         if not is_won(state):
             return 0.0
         loser = 1 if state.points[0, OFF] == CHECKERS else 0
@@ -275,12 +276,12 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
             stake = 3.0 if U(state.held[loser]) >> U(19) else 2.0
         return -stake / 3.0 if player == loser else stake / 3.0
 
-    def chance(state: Any, action: int) -> float:
+    def chance(state: GameState, action: int) -> float:
         if state.opening:
             return 1.0 / 15.0
         return 1.0 / 36.0 if HIGH[action - ROLL] == LOW[action - ROLL] else 2.0 / 36.0
 
-    def key(state: Any) -> Any:
+    def key(state: GameState) -> Bits:
         word = ZERO
         for player in range(2):
             for point in range(1, BAR + 1):
@@ -289,7 +290,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         dice = U(state.dice[0] + 8 * state.dice[1])
         return mix(mix(word) ^ (turn + U(32) * dice) * TURN_CODE)
 
-    def gain(state: Any, action: int) -> float:
+    def gain(state: GameState, action: int) -> float:
         """Bearing off, most for the last checker; hitting, by the pips that it costs the opponent."""
         if action >= ROLL:
             return 0.0
@@ -298,7 +299,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
             return 1.0 if state.points[state.mover, OFF] == CHECKERS - 1 else 1.0 / 25.0
         return to / 25.0 if state.points[1 - state.mover, BAR - to] > 0 else 0.0
 
-    def observe(state: Any, player: int, planes: Any) -> None:
+    def observe(state: GameState, player: int, planes: Planes) -> None:
         """Columns are points as the viewer counts. Of the viewer, then the opponent: at least one, two, three checkers,
         half of those beyond. Constant: bars, borne off, dice left, further plays of doubles, viewer's turn, first roll.
         """
@@ -322,7 +323,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         planes[19, 0, :] = 1 if state.mover == player else 0
         planes[20, 0, :] = state.opening
 
-    def features(state: Any, player: int, values: Any) -> None:
+    def features(state: GameState, player: int, values: Features) -> None:
         contact = highest_bit(U(state.held[0])) + highest_bit(U(state.held[1])) > BAR
         for seat in range(2):
             sign = 1 if seat == player else -1
@@ -373,7 +374,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         for i in (0, 1, 7, 17):
             values[i] /= 10
 
-    def render(state: Any) -> str:
+    def render(state: GameState) -> str:
         def cell(mark: str, count: int, level: int, empty: str) -> str:
             """What stands `level` checkers above a point; the sixth is shown as the number of all."""
             if level == 5:
@@ -404,15 +405,15 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
             return "\n".join([*lines, f"{'XO'[1 - state.mover]} has won"])
         return "\n".join([*lines, f"{'XO'[state.mover]} {'plays ' + dice_text(state) if state.dice[0] else 'rolls'}"])
 
-    def dice_text(state: Any) -> str:
+    def dice_text(state: GameState) -> str:
         return str(state.dice[0]) * int(state.times) + (str(state.dice[1]) if state.dice[1] else "")
 
-    def text(state: Any) -> str:
+    def text(state: GameState) -> str:
         sides = [state.points[player, 1:].tolist() for player in (1 - state.mover, state.mover)]
         dice = "first" if state.opening else dice_text(state) or "-"
         return f"{position_id(*sides)}:{state.mover}:{dice}"
 
-    def parse(state: Any, text: str) -> None:
+    def parse(state: GameState, text: str) -> None:
         plain = re.fullmatch(r"[A-Za-z0-9+/]{14}", text)  # player 0 is about to roll
         match = re.fullmatch(r"([A-Za-z0-9+/]{14}):([01]):(first|-|[1-6]{1,4})", f"{text}:0:-" if plain else text)
         if match is None:
@@ -437,7 +438,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
             if not any(playable(held, free, die) for die in dice):
                 raise ValueError(f"expected dice that can be played (else the turn has passed), got '{match[3]}'")
 
-    def place(state: Any, text: str) -> None:
+    def place(state: GameState, text: str) -> None:
         """Puts up the checkers of a position id."""
         for player, side in zip((1 - state.mover, state.mover), checkers_of(text), strict=True):
             if sum(side) > CHECKERS:

@@ -31,7 +31,6 @@ no move of a man. Earlier positions are not written: repetitions are counted ane
 
 import re
 from math import comb
-from typing import Any
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from base.bits import ONE, ZERO, U, lowest_bit, popcount
 from base.bitsets import list_members, nth_member, set_of
 from base.seeds import below, mix
 from games import Rules
+from games.types import Actions, Bits, Features, GameState, Planes, Rng
 
 LIMIT = 80  # plies without a jump or a move of a man that draw the game
 JUMPS = 256  # the first action id that is a jump
@@ -48,7 +48,7 @@ CELLS = [8 * row + column for row in range(8) for column in range(8) if (row + c
 CELL = np.array(CELLS)
 
 
-def squares(*wanted: int) -> Any:
+def squares(*wanted: int) -> Bits:
     return set_of(CELLS[square - 1] for square in wanted)
 
 
@@ -87,7 +87,7 @@ def half_turn(action: int) -> int:
 # ── moves ──
 
 
-def shifted(mask: Any, direction: int) -> Any:
+def shifted(mask: Bits, direction: int) -> Bits:
     """All squares of `mask` one step on."""
     if direction == 0:
         return mask >> U(9) & DARK
@@ -98,42 +98,42 @@ def shifted(mask: Any, direction: int) -> Any:
     return mask << U(9) & DARK
 
 
-def empty(state: Any) -> Any:
+def empty(state: GameState) -> Bits:
     return DARK & ~(state.pieces[0] | state.pieces[1])
 
 
-def movers(state: Any, player: int, direction: int) -> Any:
+def movers(state: GameState, player: int, direction: int) -> Bits:
     """The pieces that go that way: men only forward, which is down for black (0) and up for white (1)."""
     own = state.pieces[player]
     return own if direction >> 1 != player else own & state.kings
 
 
-def steppers(state: Any, player: int, direction: int) -> Any:
+def steppers(state: GameState, player: int, direction: int) -> Bits:
     """The pieces that can step that way."""
     return movers(state, player, direction) & shifted(empty(state), 3 - direction)
 
 
-def jumpers(state: Any, player: int, direction: int) -> Any:
+def jumpers(state: GameState, player: int, direction: int) -> Bits:
     """The pieces that can jump that way."""
     over = state.pieces[1 - player] & shifted(empty(state), 3 - direction)
     return movers(state, player, direction) & shifted(over, 3 - direction)
 
 
-def all_steppers(state: Any, player: int) -> Any:
+def all_steppers(state: GameState, player: int) -> Bits:
     found = ZERO
     for direction in range(DIRECTIONS):
         found |= steppers(state, player, direction)
     return found
 
 
-def all_jumpers(state: Any, player: int) -> Any:
+def all_jumpers(state: GameState, player: int) -> Bits:
     found = ZERO
     for direction in range(DIRECTIONS):
         found |= jumpers(state, player, direction)
     return found
 
 
-def can_move(state: Any) -> bool:
+def can_move(state: GameState) -> bool:
     return all_steppers(state, state.mover) | all_jumpers(state, state.mover) != ZERO
 
 
@@ -202,35 +202,35 @@ def game() -> Rules:
         ]
     )
 
-    def initial(state: Any) -> None:
+    def initial(state: GameState) -> None:
         state.pieces[0] = ROWS[0] | ROWS[1] | ROWS[2]
         state.pieces[1] = ROWS[5] | ROWS[6] | ROWS[7]
         state.jumper = -1
 
-    def to_move(state: Any) -> int:
+    def to_move(state: GameState) -> int:
         return state.mover
 
-    def able(state: Any, plane: int) -> Any:
+    def able(state: GameState, plane: int) -> Bits:
         """The mover's pieces that can step (planes 0 to 3) or jump (4 to 7) that way; amid jumps only one may."""
         if plane < DIRECTIONS:
             return steppers(state, state.mover, plane)
         found = jumpers(state, state.mover, plane - DIRECTIONS)
         return found if state.jumper < 0 else found & (ONE << U(state.jumper))
 
-    def jump_actions(state: Any, actions: Any) -> int:
+    def jump_actions(state: GameState, actions: Actions) -> int:
         n = 0
         for plane in range(DIRECTIONS, 2 * DIRECTIONS):
             n = list_members(actions, n, able(state, plane), 64 * plane)
         return n
 
-    def legal_actions(state: Any, actions: Any) -> int:
+    def legal_actions(state: GameState, actions: Actions) -> int:
         n = jump_actions(state, actions)
         if n == 0:
             for plane in range(DIRECTIONS):
                 n = list_members(actions, n, able(state, plane), 64 * plane)
         return n
 
-    def random_action(state: Any, actions: Any, rng: Any) -> int:
+    def random_action(state: GameState, actions: Actions, rng: Rng) -> int:
         """Counts the pieces of each plane instead of listing their actions."""
         plane, n = DIRECTIONS, 0
         for jump in range(DIRECTIONS, 2 * DIRECTIONS):
@@ -247,7 +247,7 @@ def game() -> Rules:
             found = able(state, plane)
         return 64 * plane + nth_member(found, left)
 
-    def result(state: Any, action: int) -> None:
+    def result(state: GameState, action: int) -> None:
         mover, cell, step = state.mover, action & 63, STEPS[action >> 6 & 3]
         origin, target = ONE << U(cell), ONE << U(cell + step)
         is_jump, is_king = action >= JUMPS, state.kings & origin != ZERO
@@ -276,7 +276,7 @@ def game() -> Rules:
         else:
             state.mover = 1 - mover
 
-    def stood_earlier(state: Any, ply: int, enough: int) -> int:
+    def stood_earlier(state: GameState, ply: int, enough: int) -> int:
         """How often the position behind the trail's first `ply` steps stood earlier on it, up to `enough`.
 
         Goes back along the trail: a position is the same where each side's steps from there on cancel out.
@@ -291,26 +291,26 @@ def game() -> Rules:
                 found += 1
         return found
 
-    def plies_to_draw(state: Any) -> int:
+    def plies_to_draw(state: GameState) -> int:
         """None where a position on the trail has stood twice."""
         for last in range(int(state.recorded), 3, -1):
             if stood_earlier(state, last, 1):
                 return 0
         return LIMIT - int(state.quiet)
 
-    def is_terminal(state: Any) -> bool:
+    def is_terminal(state: GameState) -> bool:
         return state.quiet >= LIMIT or state.repeated != 0 or not can_move(state)
 
-    def utility(state: Any, player: int) -> float:
+    def utility(state: GameState, player: int) -> float:
         if can_move(state):
             return 0.0
         return -1.0 if player == state.mover else 1.0
 
-    def key(state: Any) -> Any:
+    def key(state: GameState) -> Bits:
         turn = U(2 * (int(state.jumper) + 1) + int(state.mover))
         return mix(mix(mix(mix(state.pieces[0]) ^ state.pieces[1]) ^ state.kings) ^ turn)
 
-    def gain(state: Any, action: int) -> float:
+    def gain(state: GameState, action: int) -> float:
         """Men taken count 1, kings 1.5, crowning 0.5."""
         cell, step = action & 63, STEPS[action >> 6 & 3]
         value, to = 0.0, cell + step
@@ -320,7 +320,7 @@ def game() -> Rules:
         is_man = state.kings & (ONE << U(cell)) == ZERO
         return value + 0.5 if is_man and LAST[state.mover] & (ONE << U(to)) else value
 
-    def tactical_actions(state: Any, actions: Any) -> int:
+    def tactical_actions(state: GameState, actions: Actions) -> int:
         n = jump_actions(state, actions)
         if n == 0:
             men = ~state.kings & NEXT_TO_LAST[state.mover]
@@ -328,7 +328,7 @@ def game() -> Rules:
                 n = list_members(actions, n, able(state, plane) & men, 64 * plane)
         return n
 
-    def null_result(state: Any) -> bool:
+    def null_result(state: GameState) -> bool:
         """Where nothing is to be taken and the other side can move. Repetitions don't reach back across a pass."""
         if all_jumpers(state, state.mover):
             return False
@@ -339,7 +339,7 @@ def game() -> Rules:
         state.recorded = state.repeated = 0
         return True
 
-    def observe(state: Any, player: int, planes: Any) -> None:
+    def observe(state: GameState, player: int, planes: Planes) -> None:
         for cell in CELL:
             bit = ONE << U(cell)
             seen = cell if player == 0 else 63 - cell
@@ -353,7 +353,7 @@ def game() -> Rules:
                 planes[4, row, column] = 1
         planes[5, :, :] = int(state.quiet) / LIMIT
 
-    def features(state: Any, player: int, values: Any) -> None:
+    def features(state: GameState, player: int, values: Features) -> None:
         kings, free = state.kings, empty(state)
         for seat in range(2):
             sign = 1 if seat == player else -1
@@ -391,7 +391,7 @@ def game() -> Rules:
         values[15] = 1 if holder == player else -1
         values[16] = 1 if mover == player else -1
 
-    def endgame_index(state: Any) -> int:
+    def endgame_index(state: GameState) -> int:
         if state.jumper >= 0 or popcount(state.pieces[0] | state.pieces[1]) > 3:
             return -1
         code, number = 0, 0
@@ -410,7 +410,7 @@ def game() -> Rules:
         which = CLASS_OF[code]
         return STARTS[which] + 2 * number + state.mover if which >= 0 else -1
 
-    def endgame_position(state: Any, index: int) -> bool:
+    def endgame_position(state: GameState, index: int) -> bool:
         if index < 0 or index >= STARTS[len(STARTS) - 1]:
             return False
         which = 0
@@ -438,7 +438,7 @@ def game() -> Rules:
         state.jumper = -1
         return True
 
-    def render(state: Any) -> str:
+    def render(state: GameState) -> str:
         lines = []
         for row in range(8):
             marks = ["  "] * 8
@@ -452,7 +452,7 @@ def game() -> Rules:
         turn = f"{mover} jumps on from {CELLS.index(state.jumper) + 1}" if state.jumper >= 0 else f"{mover} to move"
         return "\n".join([*lines, f"{turn}, {state.quiet} of {LIMIT} plies to a draw" if state.quiet else turn])
 
-    def text(state: Any) -> str:
+    def text(state: GameState) -> str:
         sides = []
         for player in (1, 0):
             held, kings = int(state.pieces[player]), int(state.kings)
@@ -461,7 +461,7 @@ def game() -> Rules:
         jump = f" x{CELLS.index(state.jumper) + 1}" if state.jumper >= 0 else ""
         return f"{'BW'[state.mover]}:{':'.join(sides)}{jump}{f' {state.quiet}' if state.quiet else ''}"
 
-    def parse(state: Any, text: str) -> None:
+    def parse(state: GameState, text: str) -> None:
         match = FORM.fullmatch(text.upper())
         if match is None:
             raise ValueError(

@@ -31,8 +31,6 @@ is read from text counts as its own first occurrence.
 Four parts are in `games/parts/`: the board and its attacks, the moves, the values, the text.
 """
 
-from typing import Any
-
 import numpy as np
 
 from base.bits import ONE, ZERO, U, lowest_bit
@@ -65,9 +63,10 @@ from games.parts.chess_board import (
 from games.parts.chess_moves import can_move, legal_actions, result
 from games.parts.chess_text import action_names, parse, render, text
 from games.parts.chess_values import FEATURES, WEIGHTS, features, gain, tactical_actions
+from games.types import Array, Bits, GameState, Planes
 
 
-def initial(state: Any) -> None:
+def initial(state: GameState) -> None:
     for file, kind in enumerate((ROOK, KNIGHT, BISHOP, QUEEN, KING, BISHOP, KNIGHT, ROOK)):
         state.kinds[kind] |= (ONE << U(file)) | (ONE << U(56 + file))
     state.kinds[PAWN] = RANK[1] | RANK[6]
@@ -77,14 +76,14 @@ def initial(state: Any) -> None:
     state.key = whole_key(state)
 
 
-def to_move(state: Any) -> int:
+def to_move(state: GameState) -> int:
     return int(state.mover)
 
 
 # ── the end ──
 
 
-def is_dead(state: Any) -> bool:
+def is_dead(state: GameState) -> bool:
     """Material with which nobody can mate."""
     if state.kinds[PAWN] | state.kinds[ROOK] | state.kinds[QUEEN]:
         return False
@@ -95,11 +94,11 @@ def is_dead(state: Any) -> bool:
     return knights == ZERO and (bishops & LIGHT == ZERO or bishops & ~LIGHT == ZERO)
 
 
-def is_terminal(state: Any) -> bool:
+def is_terminal(state: GameState) -> bool:
     return state.clock >= FIFTY_MOVES or state.repetitions >= 2 or is_dead(state) or not can_move(state)
 
 
-def utility(state: Any, player: int) -> float:
+def utility(state: GameState, player: int) -> float:
     if can_move(state) or not in_check(state, int(state.mover)):
         return 0.0
     return -1.0 if player == state.mover else 1.0
@@ -108,15 +107,15 @@ def utility(state: Any, player: int) -> float:
 # ── for search ──
 
 
-def key(state: Any) -> Any:
+def key(state: GameState) -> Bits:
     return state.key
 
 
-def mover_in_check(state: Any) -> bool:
+def mover_in_check(state: GameState) -> bool:
     return in_check(state, int(state.mover))
 
 
-def null_result(state: Any) -> bool:
+def null_result(state: GameState) -> bool:
     """Passing is sound out of check, with a piece besides pawns, and where it neither stalemates nor fills the clock.
     No position before it can then occur again."""
     mover, passing = int(state.mover), int(state.en_passant)
@@ -138,7 +137,7 @@ def null_result(state: Any) -> bool:
     return True
 
 
-def plies_to_draw(state: Any) -> int:
+def plies_to_draw(state: GameState) -> int:
     """None where a position that can occur again has stood twice."""
     clock, first = int(state.clock), int(state.first)
     for later in range(clock, first + 3, -1):
@@ -154,7 +153,7 @@ def plies_to_draw(state: Any) -> int:
 OBSERVATION = (19, 8, 8)
 
 
-def observe(state: Any, player: int, planes: Any) -> None:
+def observe(state: GameState, player: int, planes: Planes) -> None:
     """Own pieces by kind, the other's, castling rights, the en passant square, the clock in [0, 1], seen before."""
     turn = 56 * player
     for seat in range(2):
@@ -174,7 +173,7 @@ def observe(state: Any, player: int, planes: Any) -> None:
     planes[18, :, :] = 1 if state.repetitions else 0
 
 
-def upside_down() -> Any:
+def upside_down() -> Array:
     """[players, actions]: black's actions on the board turned to face it."""
     planes = [7 * ((4 - direction) % 8) + distance for direction in range(8) for distance in range(7)]
     planes += [56 + (3 - jump) % 8 for jump in range(8)]
@@ -190,7 +189,7 @@ ENDGAME_KINDS = np.array([KNIGHT, BISHOP, ROOK, QUEEN, PAWN])
 CLASS_SIZE = 2 * 2 * 64**3
 
 
-def endgame_index(state: Any) -> int:
+def endgame_index(state: GameState) -> int:
     others = (state.colours[0] | state.colours[1]) & ~state.kinds[KING]
     if others == ZERO or others & (others - ONE) or state.castling:
         return -1
@@ -202,7 +201,7 @@ def endgame_index(state: Any) -> int:
     return (((which * 2 + colour) * 2 + int(state.mover)) * 4096 + kings) * 64 + square
 
 
-def endgame_position(state: Any, index: int) -> bool:
+def endgame_position(state: GameState, index: int) -> bool:
     square, black_king, white_king = index & 63, index >> 6 & 63, index >> 12 & 63
     mover, colour, kind = index >> 18 & 1, index >> 19 & 1, ENDGAME_KINDS[index >> 20]
     piece = ONE << U(square)

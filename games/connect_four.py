@@ -9,14 +9,13 @@ found by shifting never run from one column into the next.
      0  7 14 21 28 35 42
 """
 
-from typing import Any
-
 import numpy as np
 
 from base.bits import ONE, ZERO, U, lowest_bit, popcount
 from base.bitsets import set_of
 from base.seeds import mix
 from games import Rules, symmetry
+from games.types import Actions, Bits, Features, GameState, Planes
 
 COLUMNS, ROWS, HEIGHT = 7, 6, 7
 BOTTOM = set_of(HEIGHT * column for column in range(COLUMNS))
@@ -41,7 +40,7 @@ LINES = np.array(
 )
 
 
-def has_four(stones: Any) -> bool:
+def has_four(stones: Bits) -> bool:
     for i in range(4):
         pairs = stones & (stones >> DIRECTIONS[i])
         if pairs & (pairs >> (DIRECTIONS[i] + DIRECTIONS[i])):
@@ -49,7 +48,7 @@ def has_four(stones: Any) -> bool:
     return False
 
 
-def threats(stones: Any, occupied: Any) -> Any:
+def threats(stones: Bits, occupied: Bits) -> Bits:
     """Empty cells that would complete a four."""
     found = (stones << U(1)) & (stones << U(2)) & (stones << U(3))  # three in a column: the cell above
     for i in range(1, 4):
@@ -64,13 +63,13 @@ def threats(stones: Any, occupied: Any) -> Any:
 def game() -> Rules:
     State = np.dtype([("stones", np.uint64, 2), ("plies", np.uint8), ("winner", np.int8)])
 
-    def initial(state: Any) -> None:
+    def initial(state: GameState) -> None:
         state.winner = -1
 
-    def to_move(state: Any) -> int:
+    def to_move(state: GameState) -> int:
         return state.plies & 1
 
-    def legal_actions(state: Any, actions: Any) -> int:
+    def legal_actions(state: GameState, actions: Actions) -> int:
         n = 0
         if state.winner < 0:
             occupied = state.stones[0] | state.stones[1]
@@ -80,11 +79,11 @@ def game() -> Rules:
                     n += 1
         return n
 
-    def landing(state: Any, column: int) -> Any:
+    def landing(state: GameState, column: int) -> Bits:
         occupied = state.stones[0] | state.stones[1]
         return (occupied + LOWEST[column]) & COLUMN[column]
 
-    def result(state: Any, action: int) -> None:
+    def result(state: GameState, action: int) -> None:
         mover = state.plies & 1
         stones = state.stones[mover] | landing(state, action)
         state.stones[mover] = stones
@@ -92,20 +91,20 @@ def game() -> Rules:
             state.winner = mover
         state.plies += 1
 
-    def is_terminal(state: Any) -> bool:
+    def is_terminal(state: GameState) -> bool:
         return state.winner >= 0 or state.plies == COLUMNS * ROWS
 
-    def utility(state: Any, player: int) -> float:
+    def utility(state: GameState, player: int) -> float:
         if state.winner < 0:
             return 0.0
         return 1.0 if state.winner == player else -1.0
 
-    def key(state: Any) -> Any:
+    def key(state: GameState) -> Bits:
         """Stones of the first player and one marker on top of each column: unique, then stirred."""
         occupied = state.stones[0] | state.stones[1]
         return mix(state.stones[0] + occupied + BOTTOM)
 
-    def canonical_key(state: Any) -> Any:
+    def canonical_key(state: GameState) -> Bits:
         """Of a position and its mirror image the one with the smaller word."""
         word = state.stones[0] + (state.stones[0] | state.stones[1]) + BOTTOM
         mirrored = word & MIDDLE
@@ -115,7 +114,7 @@ def game() -> Rules:
             mirrored |= ((word & left) << apart) | ((word >> apart) & left)
         return mix(min(word, mirrored))
 
-    def sufficient_actions(state: Any, actions: Any) -> int:
+    def sufficient_actions(state: GameState, actions: Actions) -> int:
         """One that wins; else one that prevents a win; else those that don't prepare one, with most threats and most central first."""
         mover = state.plies & 1
         own, other = state.stones[mover], state.stones[1 - mover]
@@ -151,13 +150,13 @@ def game() -> Rules:
             actions[i] &= 15
         return n
 
-    def utility_range(state: Any, player: int) -> tuple[float, float]:
+    def utility_range(state: GameState, player: int) -> tuple[float, float]:
         """Nobody wins who could not, were all empty cells theirs."""
         empty = BOARD & ~(state.stones[0] | state.stones[1])
         least = -1.0 if has_four(state.stones[1 - player] | empty) else 0.0
         return least, 1.0 if has_four(state.stones[player] | empty) else 0.0
 
-    def gain(state: Any, action: int) -> float:
+    def gain(state: GameState, action: int) -> float:
         """Completing a four; preventing one."""
         mover = state.plies & 1
         cell = landing(state, action)
@@ -165,14 +164,14 @@ def game() -> Rules:
             return 1.0
         return 0.5 if has_four(state.stones[1 - mover] | cell) else 0.0
 
-    def observe(state: Any, player: int, planes: Any) -> None:
+    def observe(state: GameState, player: int, planes: Planes) -> None:
         for seat in range(2):
             stones = state.stones[(player + seat) & 1]
             for column in range(COLUMNS):
                 for row in range(ROWS):
                     planes[seat, ROWS - 1 - row, column] = stones >> U(HEIGHT * column + row) & ONE
 
-    def features(state: Any, player: int, values: Any) -> None:
+    def features(state: GameState, player: int, values: Features) -> None:
         occupied = state.stones[0] | state.stones[1]
         playable = (occupied + BOTTOM) & BOARD
         for seat in range(2):
@@ -194,19 +193,19 @@ def game() -> Rules:
             values[8] += sign * popcount(wins & (wins >> ONE))
         values[9] = 1 if state.plies & 1 == player else -1
 
-    def render(state: Any) -> str:
+    def render(state: GameState) -> str:
         rows = [" ".join(stone(state, column, row) for column in range(COLUMNS)) for row in range(ROWS - 1, -1, -1)]
         return "\n".join(["1 2 3 4 5 6 7", *rows])
 
-    def stone(state: Any, column: int, row: int) -> str:
+    def stone(state: GameState, column: int, row: int) -> str:
         bit = 1 << HEIGHT * column + row
         return "X" if int(state.stones[0]) & bit else "O" if int(state.stones[1]) & bit else "."
 
-    def text(state: Any) -> str:
+    def text(state: GameState) -> str:
         rows = range(ROWS - 1, -1, -1)
         return "/".join("".join(stone(state, column, row) for column in range(COLUMNS)) for row in rows).lower()
 
-    def parse(state: Any, text: str) -> None:
+    def parse(state: GameState, text: str) -> None:
         rows = text.lower().split("/")
         if len(rows) != ROWS or any(len(row) != COLUMNS or set(row) - set("xo.") for row in rows):
             raise ValueError(f"expected six rows of seven x, o or '.', top first, separated by '/', got '{text}'")

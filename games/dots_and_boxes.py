@@ -28,7 +28,7 @@ sets of lines. Action ids are cells of the grid on which every dot, line and box
 The chains of `features` are those of Berlekamp, "The Dots and Boxes Game" (2000).
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from base.bits import ONE, ZERO, U, lowest_bit, popcount
 from base.bitsets import nth_member
 from base.seeds import below, mix
 from games import Rules, grid_symmetries
+from games.types import Actions, Bits, Features, GameState, Planes, Rng, Words
 
 WORD = U(64)
 COLUMNS, MARKS = "abcdefghi", "ABCD"
@@ -63,7 +64,7 @@ def game(
         ]
     )
 
-    def words(numbers: list[int]) -> Any:
+    def words(numbers: list[int]) -> Words:
         whole = sum(1 << number for number in numbers)
         return np.array([whole >> 64 * word & (1 << 64) - 1 for word in range(WORDS)], np.uint64)
 
@@ -84,48 +85,48 @@ def game(
         for side, line in enumerate((box + SIDES).tolist()):
             ACROSS[box, side] = next((other for other in BESIDE[line].tolist() if other != box), -1)
 
-    def initial(state: Any) -> None:
+    def initial(state: GameState) -> None:
         state.mover = 0
 
-    def to_move(state: Any) -> int:
+    def to_move(state: GameState) -> int:
         return state.mover
 
     # ── sets of lines and boxes, one word of them at a time ──
 
-    def ahead(bits: Any, word: int, distance: Any) -> Any:
+    def ahead(bits: Words, word: int, distance: Bits) -> Bits:
         """Bit i says whether i + distance is in the set."""
         found = bits[word] >> distance
         if word + 1 < WORDS:
             found |= bits[word + 1] << (WORD - distance)
         return found
 
-    def closed(drawn: Any, word: int) -> Any:
+    def closed(drawn: Words, word: int) -> Bits:
         """Boxes with four sides."""
         left, right, bottom = ahead(drawn, word, LEFT), ahead(drawn, word, RIGHT), ahead(drawn, word, BOTTOM)
         return drawn[word] & left & right & bottom & BOXES[word]
 
-    def three_sided(drawn: Any, word: int) -> Any:
+    def three_sided(drawn: Words, word: int) -> Bits:
         top, left = drawn[word], ahead(drawn, word, LEFT)
         right, bottom = ahead(drawn, word, RIGHT), ahead(drawn, word, BOTTOM)
         return ((top & bottom & (left ^ right)) | ((top ^ bottom) & left & right)) & BOXES[word]
 
-    def two_sided(drawn: Any, word: int) -> Any:
+    def two_sided(drawn: Words, word: int) -> Bits:
         top, left = drawn[word], ahead(drawn, word, LEFT)
         right, bottom = ahead(drawn, word, RIGHT), ahead(drawn, word, BOTTOM)
         opposite = (top & bottom & ~(left | right)) | (left & right & ~(top | bottom))
         return (opposite | ((top ^ bottom) & (left ^ right))) & BOXES[word]
 
-    def around(here: Any, before: Any) -> Any:
+    def around(here: Bits, before: Bits) -> Bits:
         """The sides of the boxes in a word; `before` is the word of boxes before it, whose sides reach into it."""
         sides = here | (here << LEFT) | (here << RIGHT) | (here << BOTTOM)
         return sides | (before >> (WORD - LEFT)) | (before >> (WORD - RIGHT)) | (before >> (WORD - BOTTOM))
 
-    def has(bits: Any, number: int) -> bool:
+    def has(bits: Words, number: int) -> bool:
         return bool((bits[number >> 6] >> U(number & 63)) & ONE)
 
     # ── the rules ──
 
-    def listed(left: Any, word: int, actions: Any, n: int) -> int:
+    def listed(left: Bits, word: int, actions: Actions, n: int) -> int:
         """Writes the lines in `left` behind n actions."""
         while left:
             actions[n] = CELL[64 * word + lowest_bit(left)]
@@ -133,13 +134,13 @@ def game(
             n += 1
         return n
 
-    def legal_actions(state: Any, actions: Any) -> int:
+    def legal_actions(state: GameState, actions: Actions) -> int:
         n = 0
         for word in range(WORDS):
             n = listed(ALL[word] & ~state.lines[word], word, actions, n)
         return n
 
-    def result(state: Any, action: int) -> None:
+    def result(state: GameState, action: int) -> None:
         mover, line = state.mover, LINE[action]
         state.lines[line >> 6] |= ONE << U(line & 63)
         taken = 0
@@ -154,13 +155,13 @@ def game(
         else:
             state.mover = (mover + 1) % players
 
-    def is_terminal(state: Any) -> bool:
+    def is_terminal(state: GameState) -> bool:
         for word in range(WORDS):
             if state.lines[word] != ALL[word]:
                 return False
         return True
 
-    def utility(state: Any, player: int) -> float:
+    def utility(state: GameState, player: int) -> float:
         own = np.int64(state.boxes[player])
         if players == 2:
             return float(np.sign(2 * own - boxes))
@@ -168,7 +169,7 @@ def game(
 
     # ── for search ──
 
-    def key(state: Any) -> Any:
+    def key(state: GameState) -> Bits:
         word = U(state.mover)
         for player in range(players):
             word = (word << U(8)) | U(state.boxes[player])
@@ -176,19 +177,19 @@ def game(
             word = mix(mix(word) ^ state.lines[i])
         return word
 
-    def canonical_key(state: Any) -> Any:
+    def canonical_key(state: GameState) -> Bits:
         """Lines, and how many boxes the mover has and the other one: who has which does not matter any more."""
         word = (U(state.boxes[state.mover]) << U(8)) | U(state.boxes[1 - state.mover])
         for i in range(WORDS):
             word = mix(mix(word) ^ state.lines[i])
         return word
 
-    def utility_range(state: Any, player: int) -> tuple[float, float]:
+    def utility_range(state: GameState, player: int) -> tuple[float, float]:
         """Whoever has more than half of the boxes has won."""
         least = 1.0 if 2 * np.int64(state.boxes[player]) > boxes else -1.0
         return least, -1.0 if 2 * np.int64(state.boxes[1 - player]) > boxes else 1.0
 
-    def gain(state: Any, action: int) -> float:
+    def gain(state: GameState, action: int) -> float:
         """The number of boxes taken."""
         taken = 0
         for i in range(2):
@@ -196,13 +197,13 @@ def game(
             taken += int(box >= 0 and has_three_sides(state.lines, box))
         return float(taken)
 
-    def has_three_sides(drawn: Any, box: int) -> bool:
+    def has_three_sides(drawn: Words, box: int) -> bool:
         sides = 0
         for side in range(4):
             sides += int(has(drawn, box + SIDES[side]))
         return sides == 3
 
-    def tactical_actions(state: Any, actions: Any) -> int:
+    def tactical_actions(state: GameState, actions: Actions) -> int:
         n = 0
         before = ZERO
         for word in range(WORDS):
@@ -211,7 +212,7 @@ def game(
             before = takeable
         return n
 
-    def random_action(state: Any, actions: Any, rng: Any) -> int:
+    def random_action(state: GameState, actions: Actions, rng: Rng) -> int:
         undrawn = 0
         for word in range(WORDS):
             undrawn += popcount(ALL[word] & ~state.lines[word])
@@ -226,7 +227,7 @@ def game(
 
     # ── for the learner ──
 
-    def observe(state: Any, player: int, planes: Any) -> None:
+    def observe(state: GameState, player: int, planes: Planes) -> None:
         """Lines drawn, lines not drawn, boxes with three sides, boxes closed, then each player's share of the boxes."""
         for line in range(len(CELL)):
             cell = CELL[line]
@@ -237,13 +238,13 @@ def game(
         for seat in range(players):
             planes[4 + seat, :, :] = state.boxes[(player + seat) % players] / boxes
 
-    def mark(plane: Any, left: Any, word: int) -> None:
+    def mark(plane: Planes, left: Bits, word: int) -> None:
         while left:
             top = CELL[64 * word + lowest_bit(left)]
             plane[top // width + 1, top % width] = 1
             left &= left - ONE
 
-    def next_in_chain(drawn: Any, chained: Any, box: int, previous: int) -> int:
+    def next_in_chain(drawn: Words, chained: Words, box: int, previous: int) -> int:
         """The neighbour in a chain, beyond an undrawn side, that is not the previous box; -1 at the end."""
         for side in range(4):
             other = ACROSS[box, side]
@@ -251,7 +252,7 @@ def game(
                 return int(other)
         return -1
 
-    def follow(drawn: Any, chained: Any, left: Any, start: int) -> tuple[int, int, bool]:
+    def follow(drawn: Words, chained: Words, left: Words, start: int) -> tuple[int, int, bool]:
         """Along a chain from `start`, taking its boxes out of `left`: the last box, how many, whether it is a loop."""
         box, previous, length = start, -1, 0
         while True:
@@ -262,7 +263,7 @@ def game(
                 return box, length, following == start
             previous, box = box, following
 
-    def features(state: Any, player: int, values: Any) -> None:
+    def features(state: GameState, player: int, values: Features) -> None:
         """What a position offers counts for the mover, and against all others together.
 
         A chain is a row of boxes with two or three sides, connected through their undrawn ones; where a box of it has
@@ -330,14 +331,14 @@ def game(
 
     # ── for people ──
 
-    def owner(state: Any, box: int) -> str:
+    def owner(state: GameState, box: int) -> str:
         """The mark of whoever took a box, given by its number; '' for nobody."""
         return next((MARKS[player] for player in range(players) if has(state.taken[player], int(BOX[box]))), "")
 
-    def is_drawn(state: Any, row: int, column: int) -> bool:
+    def is_drawn(state: GameState, row: int, column: int) -> bool:
         return has(state.lines, int(LINE[row * width + column]))
 
-    def render(state: Any) -> str:
+    def render(state: GameState) -> str:
         shown = ["    " + "   ".join(COLUMNS[: cols + 1])]
         for row in range(height):
             if row % 2 == 0:
@@ -354,7 +355,7 @@ def game(
         whose = "over" if is_terminal(state) else f"{MARKS[state.mover]} to move"
         return "\n".join([*shown, f"boxes: {counts}; {whose}"])
 
-    def text(state: Any) -> str:
+    def text(state: GameState) -> str:
         """Rows of horizontal lines, as in `--.`, and between them rows of boxes, as in `|A|..`; then who moves."""
         shown = []
         for row in range(height):
@@ -368,7 +369,7 @@ def game(
                 shown.append("".join(mark or "." for mark in marks))
         return f"{'/'.join(shown)} {MARKS[state.mover]}"
 
-    def parse(state: Any, text: str) -> None:
+    def parse(state: GameState, text: str) -> None:
         """Refuses what counting shows to be impossible: a closed box without owner, the reverse, a wrong mover."""
         whose = f"one of {', '.join(MARKS[:players])}"
         parts = text.upper().split()
@@ -391,7 +392,7 @@ def game(
                     state.lines[number >> 6] |= ONE << U(number & 63)
         owners = "".join(marks[1::2] for marks in grid[1::2])
         for i, number in enumerate(BOX.tolist()):
-            if has([closed(state.lines, word) for word in range(WORDS)], number) != (owners[i] != "."):
+            if has(np.array([closed(state.lines, word) for word in range(WORDS)]), number) != (owners[i] != "."):
                 where = f"row {i // cols + 1}, column {i % cols + 1}"
                 raise ValueError(f"expected owners in just the boxes with four sides, got '{owners[i]}' in {where}")
             if owners[i] != ".":
@@ -401,7 +402,7 @@ def game(
         check_mover(state, mover, owners)
         state.mover = mover
 
-    def check_mover(state: Any, mover: int, owners: str) -> None:
+    def check_mover(state: GameState, mover: int, owners: str) -> None:
         """Every line that took no box passed the move on; one that took two left two neighbours with one owner."""
         drawn = sum(popcount(word) for word in state.lines)
         taken = boxes - owners.count(".")

@@ -21,7 +21,7 @@ at this moment, as in `.xo./x.xo/.xo./.... o 0 B3`. Earlier boards that could on
 text and are forgotten.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from base.bits import ONE, ZERO, U
 from base.errors import UserError
 from base.seeds import below, derive, mix
 from games import Rules, grid_symmetries
+from games.types import Actions, Bits, Features, GameState, Planes, Rng
 
 LETTERS = "ABCDEFGHJKLMNOPQRST"
 EMPTY, BLACK, WHITE, EDGE = 0, 1, 2, 3
@@ -104,19 +105,19 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
 
     # ── the board ──
 
-    def clear(state: Any) -> None:
+    def clear(state: GameState) -> None:
         state.board[OUTSIDE] = EDGE
         state.chain[:] = OUTSIDE
         remember(state, ZERO)
 
-    def remember(state: Any, board: Any) -> None:
+    def remember(state: GameState, board: Bits) -> None:
         """Note the hash of a board. There is room for one each ply; only perft goes beyond the last."""
         if state.boards <= MAX_PLIES:
             state.earlier[state.boards] = board
             state.boards += 1
             state.filter[(board >> U(6)) & FILTER_WORD] |= ONE << (board & U(63))
 
-    def was_there(state: Any, board: Any) -> bool:
+    def was_there(state: GameState, board: Bits) -> bool:
         if (state.filter[(board >> U(6)) & FILTER_WORD] >> (board & U(63))) & ONE == ZERO:
             return False
         for i in range(state.boards - 1, -1, -1):  # most repetitions are recent
@@ -124,7 +125,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
                 return True
         return False
 
-    def add_stone(state: Any, point: Any, player: int) -> None:
+    def add_stone(state: GameState, point: int, player: int) -> None:
         """Put a stone on an empty point and join it to its neighbours; chains left without liberties stay for now."""
         colour, borders = player + 1, 0
         state.board[point] = colour
@@ -148,7 +149,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         state.liberties[state.chain[point]] += borders
         state.liberties[OUTSIDE] = 0
 
-    def join(state: Any, one: Any, other: Any) -> None:
+    def join(state: GameState, one: int, other: int) -> None:
         """The chain of `other` becomes part of the chain of `one`: renamed, and the two rings spliced."""
         into = state.chain[one]
         state.liberties[into] += state.liberties[state.chain[other]]
@@ -158,7 +159,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
             stone = state.next[stone]
         state.next[one], state.next[other] = state.next[other], state.next[one]
 
-    def remove_chain(state: Any, point: Any, player: int) -> None:
+    def remove_chain(state: GameState, point: int, player: int) -> None:
         """Take the chain on `point`, one of `player`'s, off the board."""
         stone = point
         while state.board[stone] != EMPTY:
@@ -173,14 +174,14 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
 
     # ── what may be played ──
 
-    def is_last_liberty(state: Any, point: Any, chain: Any) -> bool:
+    def is_last_liberty(state: GameState, point: int, chain: int) -> bool:
         """Whether an empty point beside a chain is all that it has left."""
         borders = 0
         for i in range(4):
             borders += state.chain[NEIGHBOURS[point, i]] == chain
         return state.liberties[chain] == borders
 
-    def can_stand(state: Any, point: Any) -> bool:
+    def can_stand(state: GameState, point: int) -> bool:
         """Whether the mover's stone on this empty point has a liberty, joins a chain that keeps one, or captures."""
         colour = state.mover + 1
         for i in range(4):
@@ -192,7 +193,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
                 return True
         return False
 
-    def aftermath(state: Any, point: Any) -> Any:
+    def aftermath(state: GameState, point: int) -> tuple[int, Bits]:
         """How many stones a play on this empty point takes, and the hash of the board that it leaves."""
         mover = state.mover
         taken, board = 0, state.hash ^ ZOBRIST[mover, point]
@@ -212,23 +213,23 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
                         break
         return taken, board
 
-    def is_repetition(state: Any, point: Any) -> bool:
+    def is_repetition(state: GameState, point: int) -> bool:
         """Whether a play on this empty point recreates an earlier board. That board had a stone of the mover's here,
         and now there is none: so only points where one has been captured come into question."""
         return state.emptied[state.mover, point] == 1 and was_there(state, aftermath(state, point)[1])
 
-    def is_playable(state: Any, point: Any) -> bool:
+    def is_playable(state: GameState, point: int) -> bool:
         return state.board[point] == EMPTY and can_stand(state, point) and not is_repetition(state, point)
 
     # ── the textbook's functions ──
 
-    def initial(state: Any) -> None:
+    def initial(state: GameState) -> None:
         clear(state)
 
-    def to_move(state: Any) -> int:
+    def to_move(state: GameState) -> int:
         return state.mover
 
-    def legal_actions(state: Any, actions: Any) -> int:
+    def legal_actions(state: GameState, actions: Actions) -> int:
         if state.passes >= 2:
             return 0
         n = 0
@@ -239,7 +240,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         actions[n] = PASS
         return n + 1
 
-    def result(state: Any, action: int) -> None:
+    def result(state: GameState, action: int) -> None:
         mover = state.mover
         state.mover = 1 - mover
         state.plies += 1
@@ -254,10 +255,10 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
                 remove_chain(state, near, 1 - mover)
         remember(state, state.hash)
 
-    def is_terminal(state: Any) -> bool:
+    def is_terminal(state: GameState) -> bool:
         return state.passes >= 2 or state.plies >= MAX_PLIES
 
-    def margin(state: Any) -> int:
+    def margin(state: GameState) -> int:
         """Black's stones and surrounded points less white's."""
         lead = 0
         pending = np.empty(cells, np.int64)
@@ -284,7 +285,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
                 lead += found if borders == BLACK else -found if borders == WHITE else 0
         return lead
 
-    def utility(state: Any, player: int) -> float:
+    def utility(state: GameState, player: int) -> float:
         lead = margin(state) - KOMI
         if lead == 0.0:
             return 0.0
@@ -292,14 +293,14 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
 
     # ── for search ──
 
-    def key(state: Any) -> Any:
+    def key(state: GameState) -> Bits:
         return mix(state.hash ^ mix(U(1 + state.mover + 2 * state.passes)))
 
-    def gain(state: Any, action: int) -> float:
+    def gain(state: GameState, action: int) -> float:
         """Captures: the share of the board taken."""
         return aftermath(state, action)[0] / cells if action != PASS else 0.0
 
-    def tactical_actions(state: Any, actions: Any) -> int:
+    def tactical_actions(state: GameState, actions: Actions) -> int:
         n = 0
         if state.passes < 2:
             for point in range(cells):
@@ -308,7 +309,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
                     n += 1
         return n
 
-    def random_action(state: Any, actions: Any, rng: Any) -> int:
+    def random_action(state: GameState, actions: Actions, rng: Rng) -> int:
         """Draws among all points and the pass until one is legal: no legal action is likelier than another."""
         while True:
             action = below(rng, cells + 1)
@@ -317,7 +318,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
 
     # ── for the learner ──
 
-    def observe(state: Any, player: int, planes: Any) -> None:
+    def observe(state: GameState, player: int, planes: Planes) -> None:
         """Own stones, the other's, what superko forbids to the mover, whether the viewer is white, passes."""
         for row in range(size):
             for column in range(size):
@@ -330,7 +331,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         planes[3, :, :] = player
         planes[4, :, :] = state.passes
 
-    def influence(state: Any) -> int:
+    def influence(state: GameState) -> int:
         """Empty points that are nearer to a black stone than to any white one, less those nearer to white."""
         nearest, distance = np.zeros(cells, np.int64), np.zeros(cells, np.int64)  # colours as bits
         pending = np.empty(cells, np.int64)
@@ -358,7 +359,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
             lead += 1 if colours == BLACK else -1 if colours == WHITE else 0
         return lead
 
-    def features(state: Any, player: int, values: Any) -> None:
+    def features(state: GameState, player: int, values: Features) -> None:
         mover = state.mover
         liberties, length = np.zeros(cells + 1, np.int64), np.zeros(cells + 1, np.int64)  # of chains; each liberty once
         for point in range(cells):
@@ -404,7 +405,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
 
     # ── for people ──
 
-    def render(state: Any) -> str:
+    def render(state: GameState) -> str:
         edge, middle = 2 if size < 12 else 3, size // 2
         lines = (edge, middle, size - 1 - edge) if size >= 9 and size % 2 else ()
         stars = {(r, c) for r in lines for c in lines if size >= 15 or (r == middle) == (c == middle)}
@@ -421,14 +422,14 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         captured = f"captured: X {state.prisoners[0]}, O {state.prisoners[1]}"
         return "\n".join([*drawn, letters, f"{captured}; area with komi {KOMI:g}: {score}"])
 
-    def text(state: Any) -> str:
+    def text(state: GameState) -> str:
         marks = [MARKS[colour] for colour in state.board[:cells]]
         rows = ["".join(marks[row * size : (row + 1) * size]) for row in range(size - 1, -1, -1)]
         empty = [point for point in range(cells) if state.board[point] == EMPTY]
         forbidden = [names[point] for point in empty if is_repetition(state, point) and can_stand(state, point)]
         return f"{'/'.join(rows)} {MARKS[state.mover + 1]} {state.passes} {','.join(forbidden)}".rstrip()
 
-    def parse(state: Any, text: str) -> None:
+    def parse(state: GameState, text: str) -> None:
         words = text.split()
         rows = words[0].lower().split("/") if words else []
         if len(rows) != size or any(len(row) != size or set(row) - set(MARKS) for row in rows):

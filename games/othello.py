@@ -4,7 +4,7 @@ Black (player 0) moves first; the start has black on d5 and e4, white on d4 and 
 whoever has more discs wins. Bitboards: square (row, column) is bit row·size + column.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from base.bits import ONE, ZERO, U, popcount
 from base.bitsets import list_members, set_of
 from base.seeds import mix
 from games import Rules, grid_symmetries
+from games.types import Actions, Bits, Features, GameState, Planes
 
 START_PRESERVING = ("half turn", "transpose", "anti-transpose")  # a mirror would exchange the colours of the start
 
@@ -23,10 +24,10 @@ def game(size: Literal[6, 8] = 8) -> Rules:
     cells, PASS = size * size, size * size
     BOARD = U((1 << cells) - 1)
 
-    def squares(*wanted: tuple[int, int]) -> Any:
+    def squares(*wanted: tuple[int, int]) -> Bits:
         return set_of((row % size) * size + column % size for row, column in wanted)
 
-    def columns(first: int, last: int) -> Any:
+    def columns(first: int, last: int) -> Bits:
         return squares(*((row, column) for row in range(size) for column in range(first, last + 1)))
 
     # Eight directions as shifts; after a shift the mask drops what came round the board's edge.
@@ -43,15 +44,15 @@ def game(size: Literal[6, 8] = 8) -> Rules:
         [squares((r, d), (s, c)) for r, s in ((0, 1), (-1, -2)) for c, d in ((0, 1), (-1, -2))], np.uint64
     )
 
-    def initial(state: Any) -> None:
+    def initial(state: GameState) -> None:
         half = size // 2
         state.discs[0] = (ONE << U(half * size + half - 1)) | (ONE << U((half - 1) * size + half))
         state.discs[1] = (ONE << U(half * size + half)) | (ONE << U((half - 1) * size + half - 1))
 
-    def to_move(state: Any) -> int:
+    def to_move(state: GameState) -> int:
         return state.mover
 
-    def moves(own: Any, other: Any) -> Any:
+    def moves(own: Bits, other: Bits) -> Bits:
         """Where `own` may play: at the end of a run of `other` that begins beside a disc of its own."""
         found = ZERO
         for i in range(4):
@@ -67,7 +68,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
             found |= (crossable >> shift) & DOWN_MASKS[i]
         return found & BOARD & ~(own | other)
 
-    def flips(own: Any, other: Any, cell: Any) -> Any:
+    def flips(own: Bits, other: Bits, cell: Bits) -> Bits:
         """What a disc of `own` on `cell` turns over: in each direction the run of `other`, where one's own disc closes it."""
         turned = ZERO
         for i in range(4):
@@ -85,7 +86,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
                 turned |= run
         return turned
 
-    def legal_actions(state: Any, actions: Any) -> int:
+    def legal_actions(state: GameState, actions: Actions) -> int:
         if is_terminal(state):
             return 0
         n = list_members(actions, 0, moves(state.discs[state.mover], state.discs[1 - state.mover]), 0)
@@ -94,7 +95,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
             n = 1
         return n
 
-    def result(state: Any, action: int) -> None:
+    def result(state: GameState, action: int) -> None:
         mover = state.mover
         if action == PASS:
             state.passes += 1
@@ -106,17 +107,17 @@ def game(size: Literal[6, 8] = 8) -> Rules:
             state.passes = 0
         state.mover = 1 - mover
 
-    def is_terminal(state: Any) -> bool:
+    def is_terminal(state: GameState) -> bool:
         return state.passes == 2 or (state.discs[0] | state.discs[1]) == BOARD
 
-    def utility(state: Any, player: int) -> float:
+    def utility(state: GameState, player: int) -> float:
         own, other = popcount(state.discs[player]), popcount(state.discs[1 - player])
         return 1.0 if own > other else -1.0 if own < other else 0.0
 
-    def key(state: Any) -> Any:
+    def key(state: GameState) -> Bits:
         return mix(mix(mix(state.discs[0]) ^ state.discs[1]) ^ U(2 * state.mover + 4 * state.passes))
 
-    def gain(state: Any, action: int) -> float:
+    def gain(state: GameState, action: int) -> float:
         """Corners; taking the last disc."""
         if action == PASS:
             return 0.0
@@ -126,7 +127,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
         other = state.discs[1 - state.mover]
         return 1.0 if flips(state.discs[state.mover], other, cell) == other else 0.0
 
-    def observe(state: Any, player: int, planes: Any) -> None:
+    def observe(state: GameState, player: int, planes: Planes) -> None:
         for seat in range(2):
             discs = state.discs[(player + seat) & 1]
             for row in range(size):
@@ -134,14 +135,14 @@ def game(size: Literal[6, 8] = 8) -> Rules:
                     planes[seat, row, column] = discs >> U(row * size + column) & ONE
         planes[2, :, :] = state.passes
 
-    def around(discs: Any) -> Any:
+    def around(discs: Bits) -> Bits:
         """The squares beside any of `discs`, in eight directions."""
         found = ZERO
         for i in range(4):
             found |= (discs << SHIFTS[i]) & UP_MASKS[i] | (discs >> SHIFTS[i]) & DOWN_MASKS[i]
         return found & BOARD
 
-    def features(state: Any, player: int, values: Any) -> None:
+    def features(state: GameState, player: int, values: Features) -> None:
         empty = BOARD & ~(state.discs[0] | state.discs[1])
         for seat in range(2):
             sign = 1 if seat == player else -1
@@ -162,21 +163,21 @@ def game(size: Literal[6, 8] = 8) -> Rules:
         values[9] = 1 if last == player else -1
         values[10] = 1 if state.mover == player else -1
 
-    def disc(state: Any, cell: int) -> str:
+    def disc(state: GameState, cell: int) -> str:
         return "X" if int(state.discs[0]) >> cell & 1 else "O" if int(state.discs[1]) >> cell & 1 else "."
 
-    def render(state: Any) -> str:
+    def render(state: GameState) -> str:
         rows = ["  " + " ".join("abcdefgh"[:size])]
         for row in range(size):
             rows.append(f"{row + 1} " + " ".join(disc(state, row * size + column) for column in range(size)))
         black, white = popcount(state.discs[0]), popcount(state.discs[1])
         return "\n".join([*rows, f"discs: X {black}, O {white}"])
 
-    def text(state: Any) -> str:
+    def text(state: GameState) -> str:
         rows = ("".join(disc(state, row * size + column) for column in range(size)) for row in range(size))
         return f"{'/'.join(rows)} {'xo'[state.mover]} {state.passes}".lower()
 
-    def parse(state: Any, text: str) -> None:
+    def parse(state: GameState, text: str) -> None:
         words = text.lower().split()
         rows = words[0].split("/") if words else []
         if len(rows) != size or any(len(row) != size or set(row) - set("xo.") for row in rows):

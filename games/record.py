@@ -21,14 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from base.errors import UserError, nearest, short
 from base.files import StrPath
 from base.log import MAGIC as LOG_MAGIC
 from base.log import read_log
 from games.engine.game import Game
-from games.engine.record_codec import ARRAYS, FIELDS, Array, decode, encode, refuse
+from games.engine.record_codec import ARRAYS, FIELDS, decode, encode, refuse
 from games.engine.rules import Rules
+from games.types import Actions, Array, Counts, GameState, GameStates
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +105,13 @@ class GameRecord:
         last = first + int(self.policy_counts[ply : ply + 1].sum())
         return self.policy_actions[first:last], self.probabilities[first:last], self.visits[first:last]
 
-    def first_position(self, game: Game) -> Any:
+    def first_position(self, game: Game) -> GameState:
         """Where the game began."""
         if self.start is None:
             return game.initial()
         return np.frombuffer(self.start, game.rules.State).copy()[0]
 
-    def replay(self, game: Game) -> Iterator[tuple[Any, int]]:
+    def replay(self, game: Game) -> Iterator[tuple[GameState, int]]:
         """Every position with its ply, from the first to the one behind the last move. Whatever does not fit is a UserError at once."""
         states = self.positions(game)
         return ((state, ply) for ply, state in enumerate(states))
@@ -239,13 +241,13 @@ def make_record(
     *,
     policies: Sequence[Mapping[int, float] | None] = (),
     visits: Sequence[Mapping[int, int] | None] = (),
-    utilities: Any = None,
+    utilities: ArrayLike | None = None,
     searched: Sequence[bool] = (),
     outcome: Sequence[float] | None = None,
     ending: str = "",
     seed: int | None = None,
     players: Sequence[str] = (),
-    start: Any = None,
+    start: GameState | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> GameRecord:
     """The record of a game, checked by replaying it.
@@ -299,7 +301,7 @@ def prepare_records(game: Game) -> None:
     make_record(game, [], ending="broken off")
 
 
-def _bytes_of(game: Game, state: Any) -> bytes:
+def _bytes_of(game: Game, state: GameState) -> bytes:
     """Equal positions give equal bytes: what lies between the fields of an aligned dtype is nobody's, and zero here."""
     position = game.blank()
     for name in game.rules.State.names or ():
@@ -385,7 +387,9 @@ def replayer(rules: Rules) -> Callable[..., tuple[int, int]]:
     """
     legal_actions, result, is_terminal = rules.legal_actions, rules.result, rules.is_terminal
 
-    def replay(states: Any, actions: Any, marks: Any, moves: Any, starts: Any, supported: Any) -> tuple[int, int]:
+    def replay(
+        states: GameStates, actions: Actions, marks: Actions, moves: Actions, starts: Counts, supported: Actions
+    ) -> tuple[int, int]:
         for ply in range(len(moves)):
             if is_terminal(states[ply]):
                 return ply, OVER

@@ -7,11 +7,10 @@ a2 b2 c2      3 4 5
 a3 b3 c3      6 7 8
 """
 
-from typing import Any
-
 import numpy as np
 
 from games import Rules, grid_symmetries
+from games.types import Actions, Features, GameState
 
 LINES = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]])
 NAMES = [column + row for row in "123" for column in "abc"]
@@ -20,13 +19,13 @@ NAMES = [column + row for row in "123" for column in "abc"]
 def game() -> Rules:
     State = np.dtype([("marks", np.uint8, (2, 9)), ("plies", np.uint8), ("winner", np.int8)])
 
-    def initial(state: Any) -> None:
+    def initial(state: GameState) -> None:
         state.winner = -1
 
-    def to_move(state: Any) -> int:
+    def to_move(state: GameState) -> int:
         return state.plies % 2
 
-    def legal_actions(state: Any, actions: Any) -> int:
+    def legal_actions(state: GameState, actions: Actions) -> int:
         n = 0
         if state.winner < 0:
             for cell in range(9):
@@ -35,7 +34,7 @@ def game() -> Rules:
                     n += 1
         return n
 
-    def completes_line(state: Any, player: int, cell: int) -> bool:
+    def completes_line(state: GameState, player: int, cell: int) -> bool:
         for line in range(8):
             held, through = 0, False
             for i in range(3):
@@ -45,25 +44,25 @@ def game() -> Rules:
                 return True
         return False
 
-    def result(state: Any, action: int) -> None:
+    def result(state: GameState, action: int) -> None:
         mover = state.plies % 2
         state.marks[mover, action] = 1
         if completes_line(state, mover, action):
             state.winner = mover
         state.plies += 1
 
-    def is_terminal(state: Any) -> bool:
+    def is_terminal(state: GameState) -> bool:
         return state.winner >= 0 or state.plies == 9
 
-    def utility(state: Any, player: int) -> float:
+    def utility(state: GameState, player: int) -> float:
         if state.winner < 0:
             return 0.0
         return 1.0 if state.winner == player else -1.0
 
-    def gain(state: Any, action: int) -> float:
+    def gain(state: GameState, action: int) -> float:
         return 1.0 if completes_line(state, state.plies % 2, action) else 0.0
 
-    def features(state: Any, player: int, values: Any) -> None:
+    def features(state: GameState, player: int, values: Features) -> None:
         forks = np.zeros((2, 9), np.int64)  # through how many lines of one's own, otherwise empty, a square would lead
         for line in range(8):
             held = np.zeros(2, np.int64)
@@ -83,7 +82,7 @@ def game() -> Rules:
             values[5] += int(forks[player, cell] > 1) - int(forks[1 - player, cell] > 1)
         values[6] = 1 if state.plies % 2 == player else -1
 
-    def render(state: Any) -> str:
+    def render(state: GameState) -> str:
         rows = ["  a b c"]
         for row in range(3):
             cells = [
@@ -92,11 +91,11 @@ def game() -> Rules:
             rows.append(f"{row + 1} {' '.join(cells)}")
         return "\n".join(rows)
 
-    def text(state: Any) -> str:
+    def text(state: GameState) -> str:
         cells = ["x" if state.marks[0, i] else "o" if state.marks[1, i] else "." for i in range(9)]
         return "/".join("".join(cells[i : i + 3]) for i in (0, 3, 6))
 
-    def parse(state: Any, text: str) -> None:
+    def parse(state: GameState, text: str) -> None:
         cells = text.replace("/", "").lower()
         if len(cells) != 9 or set(cells) - set("xo.") or text.count("/") not in (0, 2):
             raise ValueError(f"expected three rows of x, o and '.', as in x.o/.x./..o, got '{text}'")

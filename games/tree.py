@@ -25,6 +25,7 @@ import numpy as np
 from base.errors import UserError, short
 from base.files import read_json
 from games import CHANCE, Rules
+from games.types import Actions, GameState, Planes
 
 TREES = Path(__file__).parent / "trees"
 VARIANTS = tuple(sorted(path.name for path in TREES.glob("*.json")))
@@ -44,47 +45,47 @@ def game(file: str, /) -> Rules:
     edge_actions, edge_nodes = np.array(tree.edge_actions, np.int32), np.array(tree.edge_nodes, np.int32)
     odds, payoffs = np.array(tree.odds), np.array(tree.payoffs) / tree.scale
 
-    def initial(state: Any) -> None:
+    def initial(state: GameState) -> None:
         state.node = 0
 
-    def to_move(state: Any) -> int:
+    def to_move(state: GameState) -> int:
         return movers[state.node]
 
-    def legal_actions(state: Any, actions: Any) -> int:
+    def legal_actions(state: GameState, actions: Actions) -> int:
         first, last = firsts[state.node], firsts[state.node + 1]
         for edge in range(first, last):
             actions[edge - first] = edge_actions[edge]
         return last - first
 
-    def edge_of(state: Any, action: int) -> int:
+    def edge_of(state: GameState, action: int) -> int:
         edge = firsts[state.node]
         while edge_actions[edge] != action:
             edge += 1
         return edge
 
-    def result(state: Any, action: int) -> None:
+    def result(state: GameState, action: int) -> None:
         state.node = edge_nodes[edge_of(state, action)]
 
-    def is_terminal(state: Any) -> bool:
+    def is_terminal(state: GameState) -> bool:
         return movers[state.node] == END
 
-    def utility(state: Any, player: int) -> float:
+    def utility(state: GameState, player: int) -> float:
         return payoffs[state.node, player]
 
-    def chance(state: Any, action: int) -> float:
+    def chance(state: GameState, action: int) -> float:
         return odds[edge_of(state, action)]
 
-    def observe(state: Any, player: int, planes: Any) -> None:
+    def observe(state: GameState, player: int, planes: Planes) -> None:
         planes[state.node, 0, 0] = 1  # which node; and who looks at it, for a node looks different to different players
         planes[count + player, 0, 0] = 1
 
-    def render(state: Any) -> str:
+    def render(state: GameState) -> str:
         return tree.drawn(int(state.node))
 
-    def text(state: Any) -> str:
+    def text(state: GameState) -> str:
         return " ".join(tree.paths[int(state.node)]) or "root"
 
-    def parse(state: Any, text: str) -> None:
+    def parse(state: GameState, text: str) -> None:
         path = tuple(() if text == "root" else text.split())
         if not text or path not in tree.paths:
             raise ValueError(f"expected 'root' or the actions from the root, got '{text}'")

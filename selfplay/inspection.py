@@ -8,6 +8,7 @@ import numpy as np
 
 from games import CHANCE, Game
 from games.record import GameRecord, read_records
+from games.types import GameState
 
 SHOWN = 6  # actions of a policy
 WIDTH = 24  # of a bar
@@ -30,7 +31,7 @@ def blocks(game: Game, record: GameRecord) -> list[str]:
     return [about, *(_ply(game, record, state, ply) for state, ply in record.replay(game))]
 
 
-def _ply(game: Game, record: GameRecord, state: object, ply: int) -> str:
+def _ply(game: Game, record: GameRecord, state: GameState, ply: int) -> str:
     board = game.render(state)
     if ply == len(record):
         told = (

@@ -13,6 +13,7 @@ import numpy as np
 
 from base.bits import U, wrapping_add
 from base.seeds import below, mix
+from games.types import Actions, Bits, GameState, Planes, Rng
 
 if TYPE_CHECKING:
     from games.engine.rules import Rules
@@ -25,43 +26,45 @@ def _position_fields(rules: Rules) -> list[str]:
 # ── key ──
 
 
-def key(rules: Rules) -> Callable[[Any], Any]:
+def key(rules: Rules) -> Callable[[GameState], Bits]:
     """A hash of all fields that are not history."""
 
-    def start(state: Any, word: Any) -> Any:
+    def start(state: GameState, word: Bits) -> Bits:
         return word
 
-    fold: Callable[[Any, Any], Any] = start
+    fold: Callable[[GameState, Bits], Bits] = start
     for name in _position_fields(rules):
         fold = _then(fold, _folded(name, rules.State[name]))
 
-    def key(state: Any) -> Any:
+    def key(state: GameState) -> Bits:
         return fold(state, U(0x243F6A8885A308D3))
 
     return key
 
 
-def _folded(name: str, field: np.dtype[Any]) -> Callable[[Any, Any], Any]:
+def _folded(name: str, field: np.dtype[Any]) -> Callable[[GameState, Bits], Bits]:
     step = U(0x9E3779B97F4A7C15)
 
-    def bits_of(value: Any) -> Any:
+    def bits_of(value: Any) -> Bits:
         return np.float64(value + 0.0).view(np.uint64)  # -0.0 is 0.0
 
-    word_of: Callable[[Any], Any] = bits_of if field.base.kind == "f" else U
+    word_of: Callable[[Any], Bits] = bits_of if field.base.kind == "f" else U
 
-    def array(state: Any, word: Any) -> Any:
+    def array(state: GameState, word: Bits) -> Bits:
         for value in state[name].flat:
             word = mix(wrapping_add(word ^ word_of(value), step))
         return word
 
-    def number(state: Any, word: Any) -> Any:
+    def number(state: GameState, word: Bits) -> Bits:
         return mix(wrapping_add(word ^ word_of(state[name]), step))
 
     return array if field.shape else number
 
 
-def _then(first: Callable[[Any, Any], Any], second: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def both(state: Any, word: Any) -> Any:
+def _then(
+    first: Callable[[GameState, Bits], Bits], second: Callable[[GameState, Bits], Bits]
+) -> Callable[[GameState, Bits], Bits]:
+    def both(state: GameState, word: Bits) -> Bits:
         return second(state, first(state, word))
 
     return both
@@ -70,15 +73,15 @@ def _then(first: Callable[[Any, Any], Any], second: Callable[[Any, Any], Any]) -
 # ── observation ──
 
 
-def observe(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], tuple[int, int, int]]:
+def observe(rules: Rules) -> tuple[Callable[[GameState, int, Planes], None], tuple[int, int, int]]:
     """All fields that are not history: laid out as planes where they fill the board, else one constant plane for each number."""
     rows, columns = rules.board
     cells = rows * columns
 
-    def nothing(state: Any, player: Any, planes: Any) -> None:
+    def nothing(state: GameState, player: int, planes: Planes) -> None:
         return None
 
-    write: Callable[[Any, Any, Any], None] = nothing
+    write: Callable[[GameState, int, Planes], None] = nothing
     channels = 0
     for name in _position_fields(rules):
         shape = rules.State[name].shape
@@ -101,13 +104,13 @@ def observe(rules: Rules) -> tuple[Callable[[Any, Any, Any], None], tuple[int, i
 
 def _array(
     name: str, first: int, channels: int, is_plane: bool, board: tuple[int, int]
-) -> Callable[[Any, Any, Any], None]:
+) -> Callable[[GameState, int, Planes], None]:
     rows, columns = board
 
-    def planes_of(state: Any, player: Any, planes: Any) -> None:
+    def planes_of(state: GameState, player: int, planes: Planes) -> None:
         planes[first : first + channels] = state[name].reshape((channels, rows, columns))
 
-    def constants(state: Any, player: Any, planes: Any) -> None:
+    def constants(state: GameState, player: int, planes: Planes) -> None:
         for i, value in enumerate(state[name].flat):
             planes[first + i, :, :] = value
 
@@ -116,16 +119,16 @@ def _array(
 
 def _owned(
     name: str, first: int, channels: int, players: int, is_plane: bool, board: tuple[int, int]
-) -> Callable[[Any, Any, Any], None]:
+) -> Callable[[GameState, int, Planes], None]:
     rows, columns = board
     each = channels // players
 
-    def planes_of(state: Any, player: Any, planes: Any) -> None:
+    def planes_of(state: GameState, player: int, planes: Planes) -> None:
         values = state[name].reshape((players, each, rows, columns))
         for seat in range(players):
             planes[first + seat * each : first + (seat + 1) * each] = values[(player + seat) % players]
 
-    def constants(state: Any, player: Any, planes: Any) -> None:
+    def constants(state: GameState, player: int, planes: Planes) -> None:
         for i, value in enumerate(state[name].flat):
             seat = (i // each - player) % players
             planes[first + seat * each + i % each, :, :] = value
@@ -135,18 +138,18 @@ def _owned(
 
 def _seats(
     name: str, first: int, channels: int, players: int, is_plane: bool, board: tuple[int, int]
-) -> Callable[[Any, Any, Any], None]:
+) -> Callable[[GameState, int, Planes], None]:
     """Players' numbers, shown counted from the viewer; a negative one (nobody) stays."""
     rows, columns = board
 
-    def planes_of(state: Any, player: Any, planes: Any) -> None:
+    def planes_of(state: GameState, player: int, planes: Planes) -> None:
         for i, value in enumerate(state[name].flat):
             channel, cell = divmod(i, rows * columns)
             planes[first + channel, cell // columns, cell % columns] = (
                 (np.int64(value) - player) % players if value >= 0 else value
             )
 
-    def constants(state: Any, player: Any, planes: Any) -> None:
+    def constants(state: GameState, player: int, planes: Planes) -> None:
         for i, value in enumerate(state[name].flat):
             planes[first + i, :, :] = (np.int64(value) - player) % players if value >= 0 else value
 
@@ -155,25 +158,25 @@ def _seats(
 
 def _seat(
     name: str, channel: int, _size: int, players: int, _is_plane: bool, _board: tuple[int, int]
-) -> Callable[[Any, Any, Any], None]:
-    def seat(state: Any, player: Any, planes: Any) -> None:
+) -> Callable[[GameState, int, Planes], None]:
+    def seat(state: GameState, player: int, planes: Planes) -> None:
         value = state[name]
         planes[channel, :, :] = (np.int64(value) - player) % players if value >= 0 else value
 
     return seat
 
 
-def _number(name: str, channel: int) -> Callable[[Any, Any, Any], None]:
-    def number(state: Any, player: Any, planes: Any) -> None:
+def _number(name: str, channel: int) -> Callable[[GameState, int, Planes], None]:
+    def number(state: GameState, player: int, planes: Planes) -> None:
         planes[channel, :, :] = state[name]
 
     return number
 
 
 def _both(
-    first: Callable[[Any, Any, Any], None], second: Callable[[Any, Any, Any], None]
-) -> Callable[[Any, Any, Any], None]:
-    def both(state: Any, player: Any, planes: Any) -> None:
+    first: Callable[[GameState, int, Planes], None], second: Callable[[GameState, int, Planes], None]
+) -> Callable[[GameState, int, Planes], None]:
+    def both(state: GameState, player: int, planes: Planes) -> None:
         first(state, player, planes)
         second(state, player, planes)
 
@@ -183,22 +186,22 @@ def _both(
 # ── search ──
 
 
-def random_action(rules: Rules) -> Callable[[Any, Any, Any], int]:
+def random_action(rules: Rules) -> Callable[[GameState, Actions, Rng], int]:
     """One of the legal actions, listed."""
     legal_actions = rules.legal_actions
 
-    def random_action(state: Any, actions: Any, rng: Any) -> int:
+    def random_action(state: GameState, actions: Actions, rng: Rng) -> int:
         n = legal_actions(state, actions)
         return int(actions[below(rng, n)])
 
     return random_action
 
 
-def tactical_actions(rules: Rules) -> Callable[[Any, Any], int]:
+def tactical_actions(rules: Rules) -> Callable[[GameState, Actions], int]:
     """The legal actions that have a gain."""
     legal_actions, gain = rules.legal_actions, rules.gain or (lambda state, action: 0.0)
 
-    def tactical_actions(state: Any, actions: Any) -> int:
+    def tactical_actions(state: GameState, actions: Actions) -> int:
         n = legal_actions(state, actions)
         found = 0
         for i in range(n):
@@ -213,22 +216,22 @@ def tactical_actions(rules: Rules) -> Callable[[Any, Any], int]:
 # ── people ──
 
 
-def text(rules: Rules) -> Callable[[Any], str]:
+def text(rules: Rules) -> Callable[[GameState], str]:
     """`heaps=3,5,7 mover=0`: every field, arrays flattened."""
     names = list(rules.State.names or ())
 
-    def text(state: Any) -> str:
+    def text(state: GameState) -> str:
         return " ".join(f"{name}={','.join(str(value) for value in np.ravel(state[name]).tolist())}" for name in names)
 
     return text
 
 
-def parse(rules: Rules) -> Callable[[Any, str], None]:
+def parse(rules: Rules) -> Callable[[GameState, str], None]:
     """The inverse of `text`."""
     State = rules.State
     names = list(State.names or ())
 
-    def parse(state: Any, text: str) -> None:
+    def parse(state: GameState, text: str) -> None:
         given = re.findall(r"(\S+?)=(\S*)", text)
         if [name for name, _ in given] != names or len(text.split()) != len(names):
             raise ValueError(f"expected {' '.join(f'{name}=…' for name in names)}, got '{text}'")
@@ -260,11 +263,11 @@ def _number_of(word: str, base: np.dtype[Any]) -> Any:
     return number
 
 
-def render(rules: Rules) -> Callable[[Any], str]:
+def render(rules: Rules) -> Callable[[GameState], str]:
     """One line per field; arrays that fill the board as a grid."""
     names, board = list(rules.State.names or ()), rules.board
 
-    def render(state: Any) -> str:
+    def render(state: GameState) -> str:
         lines = []
         for name in names:
             value = np.asarray(state[name])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 
 from base.compiler import compiled
 from base.seeds import below
 from games.engine.patient import Patient, Played, Position, Verdict, name_of
+from games.types import GameState, Rng
 
 
 def endgames_are_numbered(patient: Patient) -> Verdict:
@@ -89,7 +89,7 @@ def the_past_draws_in_time(patient: Patient) -> Verdict:
     return None, f"{drawn} games that the past drew"
 
 
-def wandering(patient: Patient, start: Any, rng: Any, tries: int) -> tuple[list[Any], list[int]]:
+def wandering(patient: Patient, start: GameState, rng: Rng, tries: int) -> tuple[list[GameState], list[int]]:
     """A random game from an endgame: its positions and their indices. With several tries it seldom comes where it has been."""
     rules, game = patient.rules, patient.game
     assert rules.endgame_index is not None

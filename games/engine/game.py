@@ -26,12 +26,13 @@ from base.threads import Overtime, interruptible, within
 from games.engine import kernels
 from games.engine.rules import CHANCE, Rules
 from games.engine.trial import PATIENCE, Broken, try_out, wander
+from games.types import GameState, GameStates, Kernel, Planes
 
 MOST_SCRATCH = 1 << 29  # bytes
 LONGEST_POSITION = 100_000  # characters: no position of a game that fits a record is longer
 TRIED_PLIES = 200  # of each game that a position is tried out with
 
-Factory = Callable[[Rules], Callable[..., Any]]
+Factory = Callable[[Rules], Kernel]
 
 
 class Game:
@@ -42,28 +43,28 @@ class Game:
         self.version, self.players, self.actions = rules.version, rules.players, rules.actions
         self.names = tuple(rules.names)
         self._ids = {name: action for action, name in enumerate(self.names) if name}
-        self._kernels: dict[tuple[Factory, bool], Callable[..., Any]] = {}
+        self._kernels: dict[tuple[Factory, bool], Kernel] = {}
 
     def __repr__(self) -> str:
         return f"load({self.spec!r})"
 
     # ── the textbook's functions ──
 
-    def initial(self) -> Any:
+    def initial(self) -> GameState:
         """The starting position."""
         state = self.blank()
         self._initial(state)
         return state
 
-    def to_move(self, state: Any) -> int | None:
+    def to_move(self, state: GameState) -> int | None:
         """Whose move it is: 0 … players-1, CHANCE (-1), or None when the game is over."""
         return None if self.is_terminal(state) else int(self._to_move(state))
 
-    def legal_actions(self, state: Any) -> list[int]:
+    def legal_actions(self, state: GameState) -> list[int]:
         """What can be played, as action ids; nothing when the game is over."""
         return [] if self.is_terminal(state) else self.movements(state)
 
-    def movements(self, state: Any) -> list[int]:
+    def movements(self, state: GameState) -> list[int]:
         """What the rules of movement allow, even where a draw by counter, repetition or material has ended the game."""
         actions = np.zeros(self.rules.max_legal, np.int32)
         found = [int(action) for action in actions[: self._legal_actions(state, actions)]]
@@ -74,7 +75,7 @@ class Game:
             )
         return found
 
-    def result(self, state: Any, action: int) -> Any:
+    def result(self, state: GameState, action: int) -> GameState:
         """The position after `action`; `state` stays as it is."""
         legal = self.legal_actions(state)
         if action not in legal:
@@ -84,16 +85,16 @@ class Game:
         self._result(after, int(action))
         return after
 
-    def is_terminal(self, state: Any) -> bool:
+    def is_terminal(self, state: GameState) -> bool:
         return bool(self._is_terminal(state))
 
-    def utility(self, state: Any) -> tuple[float, ...]:
+    def utility(self, state: GameState) -> tuple[float, ...]:
         """Of a finished game: one number per player, in [-1, 1]."""
         if not self.is_terminal(state):
             raise UserError(f"expected a finished game of {self.name}, got an unfinished one")
         return tuple(float(self._utility(state, player)) for player in range(self.players))
 
-    def chance(self, state: Any, action: int) -> float:
+    def chance(self, state: GameState, action: int) -> float:
         """The probability of an outcome where chance is to move."""
         if self.rules.chance is None or self.to_move(state) != CHANCE:
             raise UserError(f"expected a position of {self.name} where chance is to move")
@@ -101,13 +102,13 @@ class Game:
 
     # ── for learners and searches ──
 
-    def observe(self, state: Any, player: int | None = None) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def observe(self, state: GameState, player: int | None = None) -> Planes:
         """The position as planes, in the eyes of `player` (the mover if None)."""
         planes = np.zeros(self.rules.observation, np.float32)
         self._observe(state, self._viewer(state, player), planes)
         return planes
 
-    def features(self, state: Any, player: int | None = None) -> dict[str, float]:
+    def features(self, state: GameState, player: int | None = None) -> dict[str, float]:
         """What a linear EVAL weighs, by name, in the eyes of `player` (the mover if None)."""
         if self.rules.features is None:
             raise UserError(f"{self.name} has no features")
@@ -115,11 +116,11 @@ class Game:
         self._features(state, self._viewer(state, player), values)
         return dict(zip(self.rules.feature_names, values.tolist(), strict=True))
 
-    def key(self, state: Any) -> int:
+    def key(self, state: GameState) -> int:
         """64 bits; equal for equal positions."""
         return int(self._key(state))
 
-    def kernel(self, factory: Factory, checked: bool = False) -> Callable[..., Any]:
+    def kernel(self, factory: Factory, checked: bool = False) -> Kernel:
         """`factory(rules)` as machine code, compiled once."""
         found = self._kernels.get((factory, checked))
         if found is None:
@@ -128,15 +129,15 @@ class Game:
             self._kernels[factory, checked] = found
         return found
 
-    def blank(self) -> Any:
+    def blank(self) -> GameState:
         """A record of zeros, the raw material of a position."""
         return self.blanks(1)[0]
 
-    def blanks(self, n: int) -> np.ndarray[Any, Any]:
+    def blanks(self, n: int) -> GameStates:
         """n of them, as an array: scratch space for kernels."""
         return np.zeros(n, self.rules.State)
 
-    def scratch(self, state: Any, n: int) -> np.ndarray[Any, Any]:
+    def scratch(self, state: GameState, n: int) -> GameStates:
         """n records of which the first is a copy of `state`, as kernels want it."""
         states = self.blanks(n)
         states[0] = state
@@ -157,7 +158,7 @@ class Game:
         counts = Counter(name.casefold() for name in self._ids)
         return {name.casefold(): action for name, action in self._ids.items() if counts[name.casefold()] == 1}
 
-    def action(self, state: Any, text: str) -> int:
+    def action(self, state: GameState, text: str) -> int:
         """The legal action of that name."""
         return self._action(text, self.legal_actions(state))
 
@@ -179,7 +180,7 @@ class Game:
         names = [self.names[action] for action in legal if bare(self.names[action]) == bare(text)]
         return f"; did you mean '{names[0]}'?" if len(names) == 1 and bare(text) else ""
 
-    def play(self, text: str, start: Any = None) -> Any:
+    def play(self, text: str, start: GameState | None = None) -> GameState:
         """The position after actions given by name, separated by spaces, from `start` or the beginning."""
         state = self.initial() if start is None else start
         for ply, word in enumerate(text.split()):
@@ -192,17 +193,17 @@ class Game:
             self._result(state, action)
         return state
 
-    def render(self, state: Any) -> str:
+    def render(self, state: GameState) -> str:
         try:
             return self.rules.render(state)
         except Exception as error:
             raise UserError(f"render of {self.name} fails: {type(error).__name__}: {error}; see the doctor") from error
 
-    def text(self, state: Any) -> str:
+    def text(self, state: GameState) -> str:
         """The position in one line."""
         return self.rules.text(state)
 
-    def parse(self, text: str, trusted: bool = False) -> Any:
+    def parse(self, text: str, trusted: bool = False) -> GameState:
         """The position that `text` says. Where only the types of fields were checked, it is tried out, unless `trusted`."""
         if len(text) > LONGEST_POSITION:
             raise UserError(
@@ -219,13 +220,13 @@ class Game:
 
     # ── counting and playing ──
 
-    def perft(self, depth: int, state: Any = None, turns: bool = False) -> int:
+    def perft(self, depth: int, state: GameState | None = None, turns: bool = False) -> int:
         """Number of action sequences of exactly `depth` actions (or whole turns). A finished position has none, of any depth; an
         unfinished one has one of depth 0, the empty one."""
         state = self._counted_from(depth, state)
         return 0 if self.is_terminal(state) else self._count(state, depth, turns)
 
-    def divide(self, depth: int, state: Any = None, turns: bool = False) -> dict[str, int]:
+    def divide(self, depth: int, state: GameState | None = None, turns: bool = False) -> dict[str, int]:
         """Perft split by the first action, by name."""
         state = self._counted_from(depth, state)
         found = {}
@@ -237,12 +238,12 @@ class Game:
             found[self.names[action]] = self._count(after, left, turns)
         return dict(sorted(found.items()))
 
-    def _counted_from(self, depth: int, state: Any) -> Any:
+    def _counted_from(self, depth: int, state: GameState | None) -> GameState:
         if depth < 0:
             raise UserError(f"depth: expected 0 or more, got {depth}")
         return self.initial() if state is None else state
 
-    def _count(self, state: Any, depth: int, turns: bool) -> int:
+    def _count(self, state: GameState, depth: int, turns: bool) -> int:
         levels = depth + 1
         while True:
             if levels * (self.rules.State.itemsize + 4 * self.rules.max_legal) > MOST_SCRATCH:
@@ -256,7 +257,7 @@ class Game:
                 return found
             levels *= 2  # turns of several actions reached deeper than there was room
 
-    def random_games(self, games: int, seed: int, state: Any = None) -> tuple[tuple[float, ...], float]:
+    def random_games(self, games: int, seed: int, state: GameState | None = None) -> tuple[tuple[float, ...], float]:
         """Plays at random; mean utilities and mean number of plies."""
         if games < 1:
             raise UserError(f"games: expected at least 1, got {games}")
@@ -269,7 +270,7 @@ class Game:
 
     # ── inside ──
 
-    def _viewer(self, state: Any, player: int | None) -> int:
+    def _viewer(self, state: GameState, player: int | None) -> int:
         viewer = self.to_move(state) if player is None else player
         if viewer is None or not 0 <= viewer < self.players:
             came = f"{player}" if player is not None else "none where no player is to move"
@@ -283,7 +284,7 @@ class Game:
         shown = " ".join(names[:12]) + (f" … ({len(names)} in all)" if len(names) > 12 else "")
         return f"legal are {shown}"
 
-    def _try_position(self, state: Any, text: str) -> None:
+    def _try_position(self, state: GameState, text: str) -> None:
         """Refuse a position on which the game's own rules run aground."""
         rules = self.rules
 
@@ -298,7 +299,7 @@ class Game:
         except (Exception, Overtime):  # whatever the rules trip over
             raise UserError(f"position of {self.name}: the game can't be played on from '{short(text)}'") from None
 
-    def _mover_at_the_end(self, state: Any) -> int:
+    def _mover_at_the_end(self, state: GameState) -> int:
         """Whom `to_move` names, though it is not asked of a finished game and may fail there."""
         with suppress(Exception):
             return int(self.rules.to_move(state.copy()))
@@ -310,9 +311,9 @@ class Game:
             try_out(self)
             self.is_tried = True
 
-    def _compiled(self, name: str) -> Callable[..., Any]:
+    def _compiled(self, name: str) -> Kernel:
         self._trusted()
-        function: Callable[..., Any] = getattr(self.rules, name)
+        function: Kernel = getattr(self.rules, name)
         return compiled(function, label=self.name)
 
     _initial = cached_property(lambda self: self._compiled("initial"))

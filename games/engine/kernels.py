@@ -15,15 +15,15 @@ import numpy as np
 from base.bits import U
 from base.seeds import mix, uniform
 from games.engine.rules import CHANCE, Rules
+from games.types import Actions, Bits, Counts, Features, GameState, GameStates, Planes, Rng, Utilities, Words
 
 
 def perft(rules: Rules) -> Callable[..., int]:
     """Number of action sequences of a given length: perft(states [depth+1], actions [depth+1, max_legal], depth)."""
     legal_actions, result = rules.legal_actions, rules.result
 
-    def count(
-        states: Any, actions: Any, level: Any, depth: Any
-    ) -> int:  # entered with np.int64: a bare 0 is a type of its own
+    # Entered with np.int64, for a literal 0 has a type of its own in compiled code.
+    def count(states: GameStates, actions: Actions, level: np.int64, depth: np.int64) -> int:
         n = legal_actions(states[level], actions[level])
         if depth == 1:
             return n
@@ -34,7 +34,7 @@ def perft(rules: Rules) -> Callable[..., int]:
             total += count(states, actions, level + 1, depth - 1)
         return total
 
-    def perft(states: Any, actions: Any, depth: int) -> int:
+    def perft(states: GameStates, actions: Actions, depth: int) -> int:
         return count(states, actions, np.int64(0), np.int64(depth)) if depth > 0 else 1
 
     return perft
@@ -47,7 +47,7 @@ def perft_turns(rules: Rules) -> Callable[..., int]:
     """
     legal_actions, result, to_move = rules.legal_actions, rules.result, rules.to_move
 
-    def count(states: Any, actions: Any, level: Any, turns: Any) -> int:
+    def count(states: GameStates, actions: Actions, level: np.int64, turns: np.int64) -> int:
         if level + 1 == len(states):
             return -1
         total = 0
@@ -68,13 +68,13 @@ def perft_turns(rules: Rules) -> Callable[..., int]:
                 total += below
         return total
 
-    def perft_turns(states: Any, actions: Any, turns: int) -> int:
+    def perft_turns(states: GameStates, actions: Actions, turns: int) -> int:
         return count(states, actions, np.int64(0), np.int64(turns)) if turns > 0 else 1
 
     return perft_turns
 
 
-def sampler(rules: Rules) -> Callable[[Any, Any, Any], int]:
+def sampler(rules: Rules) -> Callable[[GameState, Actions, Rng], int]:
     """A helper for kernels: one action at random, uniform where a player moves, by its probability where chance does."""
     legal_actions, random_action, to_move, chance = (
         rules.legal_actions,
@@ -86,7 +86,7 @@ def sampler(rules: Rules) -> Callable[[Any, Any, Any], int]:
         return random_action
     probability = chance
 
-    def sample(state: Any, actions: Any, rng: Any) -> int:
+    def sample(state: GameState, actions: Actions, rng: Rng) -> int:
         if to_move(state) != CHANCE:
             return random_action(state, actions, rng)
         n = legal_actions(state, actions)
@@ -113,7 +113,7 @@ def playouts(rules: Rules) -> Callable[..., int]:
         sampler(rules),
     )
 
-    def playouts(states: Any, actions: Any, rng: Any, games: int, totals: Any) -> int:
+    def playouts(states: GameStates, actions: Actions, rng: Rng, games: int, totals: Utilities) -> int:
         plies = 0
         for _ in range(games):
             states[1] = states[0]
@@ -143,7 +143,9 @@ def trace(rules: Rules) -> Callable[..., int]:
     )
     players = rules.players
 
-    def trace(states: Any, moves: Any, legal: Any, counts: Any, movers: Any, utilities: Any) -> int:
+    def trace(
+        states: GameStates, moves: Actions, legal: Actions, counts: Counts, movers: Counts, utilities: Utilities
+    ) -> int:
         states[1] = states[0]
         for ply in range(len(moves) + 1):
             if is_terminal(states[1]):
@@ -203,14 +205,21 @@ def examine(rules: Rules) -> Callable[..., int]:
     chance = rules.chance or (lambda state, action: 0.0)
     sample, players, max_legal = sampler(rules), rules.players, rules.max_legal
 
-    def number(value: float) -> Any:
+    def number(value: float | np.float32) -> Bits:
         return U(np.int64(np.floor(value * 1048576.0)))
 
-    def fold(word: Any, value: Any) -> Any:
+    def fold(word: Bits, value: Any) -> Bits:
         return mix(word ^ mix(U(value)))
 
     def examine(
-        states: Any, moves: Any, digests: Any, rng: Any, actions: Any, planes: Any, values: Any, most: int
+        states: GameStates,
+        moves: Actions,
+        digests: Words,
+        rng: Rng,
+        actions: Actions,
+        planes: Planes,
+        values: Features,
+        most: int,
     ) -> int:
         for ply in range(most + 1):
             states[most + 1] = states[ply]  # the questions get a copy, should one of them change something
@@ -257,7 +266,7 @@ def draws(rules: Rules) -> Callable[..., None]:
     """Counts what random_action gives: draws(states [1], actions [max_legal], rng, n, times [actions])."""
     random_action = rules.random_action
 
-    def draws(states: Any, actions: Any, rng: Any, n: int, times: Any) -> None:
+    def draws(states: GameStates, actions: Actions, rng: Rng, n: int, times: Counts) -> None:
         for _ in range(n):
             times[random_action(states[0], actions, rng)] += 1
 

@@ -24,6 +24,7 @@ from games.engine.endgame_laws import endgames_are_numbered, the_past_draws_in_t
 from games.engine.patient import POSITIONS, Law, Patient, Played, Position, Verdict, name_of, sample
 from games.engine.rules import CHANCE
 from games.engine.trial import PATIENCE, Broken, is_of_rules, place_of, wander
+from games.types import Actions, GameState
 
 
 def can_be_played(patient: Patient) -> Verdict:
@@ -234,12 +235,12 @@ def questions_change_nothing(patient: Patient) -> Verdict:
     return None, f"{count} positions"
 
 
-def questions_for(patient: Patient, state: Any) -> dict[str, Callable[[Any], Any]]:
+def questions_for(patient: Patient, state: GameState) -> dict[str, Callable[[GameState], Any]]:
     """The functions that may be asked of a position, by name, with their other arguments filled in."""
     game, rules = patient.game, patient.rules
     actions, planes = np.zeros(rules.max_legal, np.int32), np.zeros(rules.observation, np.float32)
     values = np.zeros(max(1, len(rules.feature_names)), np.float32)
-    questions: dict[str, Callable[[Any], Any]] = {
+    questions: dict[str, Callable[[GameState], Any]] = {
         "is_terminal": rules.is_terminal,
         "legal_actions": lambda state: rules.legal_actions(state, actions),
         "key": rules.key,
@@ -295,7 +296,7 @@ def symmetries_hold(patient: Patient) -> Verdict:
     game, rules = patient.game, patient.rules
     inverse = None if rules.action_view is None else np.argsort(rules.action_view, axis=1)
 
-    def turned(player: int, action: int, table: Any) -> int:
+    def turned(player: int, action: int, table: Actions) -> int:
         after = int(table[viewed(patient, player, action)])
         return after if inverse is None else int(inverse[player, after])
 

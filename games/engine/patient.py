@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from base.seeds import Rng, generator
 from base.threads import interruptible
 from games.engine import kernels
 from games.engine.game import Game
+from games.types import Actions, GameState, GameStates, Words
 
 POSITIONS = 4000  # that the laws look at one by one
 SECONDS = 4.0  # for playing interpreted, which is a thousand times slower
@@ -41,9 +41,9 @@ class Played:
     """One random game: every position, every action, a hash of every answer (`kernels.EXAMINED`) at every position."""
 
     seed: int
-    states: np.ndarray[Any, Any]
-    moves: np.ndarray[Any, np.dtype[np.int32]]
-    digests: np.ndarray[Any, np.dtype[np.uint64]]
+    states: GameStates
+    moves: Actions
+    digests: Words
 
     @property
     def plies(self) -> int:
@@ -58,7 +58,7 @@ class Position:
     ply: int
 
     @property
-    def state(self) -> Any:
+    def state(self) -> GameState:
         return self.played.states[self.ply]
 
     @property
@@ -102,7 +102,7 @@ class Patient:
         most = 8 if plies == 0 else int((seconds - spent) / 2 / (spent / plies))
         return min(most, self.rules.max_plies) if most >= 4 else 0
 
-    def initial(self, how: str) -> Callable[[Any], None]:
+    def initial(self, how: str) -> Callable[[GameState], None]:
         return self.rules.initial if how == "interpreted" else self.game._initial
 
     def rng(self, seed: int) -> Rng:
@@ -116,15 +116,15 @@ class Patient:
     def unfinished(self) -> Iterator[Position]:
         return (position for position in self.positions if not self.game.is_terminal(position.state))
 
-    def legal(self, state: Any) -> list[int]:
+    def legal(self, state: GameState) -> list[int]:
         actions = np.zeros(self.rules.max_legal, np.int32)
         return [int(action) for action in actions[: self.game._legal_actions(state, actions)]]
 
-    def identity(self, state: Any) -> bytes:
+    def identity(self, state: GameState) -> bytes:
         """The position without its history."""
         return b"".join(np.asarray(state[name]).tobytes() for name in self.fields if name not in self.rules.history)
 
-    def differing_field(self, one: Any, other: Any) -> str:
+    def differing_field(self, one: GameState, other: GameState) -> str:
         """The first field in which two positions differ; empty where none does."""
         return next((name for name in self.fields if not np.array_equal(one[name], other[name])), "")
 

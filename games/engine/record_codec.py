@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from base.errors import UserError
+from games.types import Array
 
 FORMAT = 1
 MAGIC = b"zgame\x00\x01\n"
@@ -33,8 +34,6 @@ ARRAYS = {  # the type in memory; the types on disk, of which the first that hol
 _HEAD = struct.Struct("<II")
 _LENGTH = struct.Struct("<I")
 _MOST_BYTES = 1 << 30  # of a record's arrays, unpacked: more is damage
-
-Array = np.ndarray[Any, Any]
 
 
 def encode(fields: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:

@@ -32,6 +32,7 @@ import numpy as np
 from base.errors import UserError, short
 from games.engine import defaults
 from games.engine.symmetry import Symmetry
+from games.types import Actions, Array, Bits, Features, GameState, Integer, Planes, Rng
 
 CHANCE = -1
 """The player who rolls the dice."""
@@ -52,12 +53,12 @@ class Rules:
 
     State: np.dtype[Any]
     """One position. A field may be a number or an array of fixed shape; `np.dtype([("heaps", np.uint8, 3), ("mover", np.uint8)])`."""
-    initial: Callable[[Any], None]
-    to_move: Callable[[Any], int]
-    legal_actions: Callable[[Any, Any], int]
-    result: Callable[[Any, Any], None]
-    is_terminal: Callable[[Any], bool]
-    utility: Callable[[Any, Any], float]
+    initial: Callable[[GameState], None]
+    to_move: Callable[[GameState], int]
+    legal_actions: Callable[[GameState, Actions], int]
+    result: Callable[[GameState, Integer], None]
+    is_terminal: Callable[[GameState], bool]
+    utility: Callable[[GameState, Integer], float]
 
     players: int
     """How many play, chance not counted."""
@@ -76,7 +77,7 @@ class Rules:
     """Every utility that can occur, ascending, where they are few: networks then learn a distribution over them. Empty: any."""
 
     # ── chance ──
-    chance: Callable[[Any, Any], float] | None = None
+    chance: Callable[[GameState, Integer], float] | None = None
     """chance(state, action): the probability of an outcome where `to_move` is CHANCE. The legal actions are the possible outcomes."""
 
     # ── for the learner ──
@@ -88,17 +89,17 @@ class Rules:
     """Fields that record the path, or are computed from others (keys, counters): not part of what "the same position" means."""
     board: tuple[int, int] = (1, 1)
     """Rows and columns: the derived observation lays fields of that many entries out as planes."""
-    observe: Callable[[Any, Any, Any], None] = DERIVED
+    observe: Callable[[GameState, Integer, Planes], None] = DERIVED
     """observe(state, player, planes): the position in the eyes of `player`; `planes` (float32, `observation`) arrives all zeros."""
     observation: tuple[int, int, int] = (0, 0, 0)
     """Shape of the planes: channels, rows, columns. Derived where `observe` is."""
-    action_view: np.ndarray[Any, Any] | None = None
+    action_view: Array | None = None
     """[players, actions]: the number under which a viewer's policy knows an action, where boards are turned to face the viewer."""
     policy_planes: int = 0
     """The first policy_planes·rows·columns policy entries form planes; the rest are single. 0: no layout."""
     symmetries: Sequence[Symmetry] = ()
     """Ways of turning the board that leave the game the same, the identity left out."""
-    features: Callable[[Any, Any, Any], None] | None = None
+    features: Callable[[GameState, Integer, Features], None] | None = None
     """features(state, player, values): what a linear EVAL weighs, in the eyes of `player`; for two players f(s, 0) = -f(s, 1).
     `values` (float32, one per name) arrives all zeros."""
     feature_names: Sequence[str] = ()
@@ -110,40 +111,40 @@ class Rules:
     """Features that count material, the first the unit (chess: pawns). A fitted EVAL is told in it, and fitted to these alone too."""
 
     # ── for search ──
-    key: Callable[[Any], Any] = DERIVED
+    key: Callable[[GameState], Bits] = DERIVED
     """key(state): 64 bits; equal keys mean equal positions (history aside). Derived: a hash of the fields."""
-    gain: Callable[[Any, Any], float] | None = None
+    gain: Callable[[GameState, Integer], float] | None = None
     """gain(state, action): above 0 for a tactical action (capture, promotion, win), the larger the more it takes; else 0."""
-    tactical_actions: Callable[[Any, Any], int] = DERIVED
+    tactical_actions: Callable[[GameState, Actions], int] = DERIVED
     """tactical_actions(state, actions) -> n: those with a gain, where they can be listed faster than by trying `gain` on all."""
-    null_result: Callable[[Any], bool] | None = None
+    null_result: Callable[[GameState], bool] | None = None
     """null_result(state): passes the move where that is sound and returns True; else leaves the state alone and returns False.
     A pass never ends the game."""
-    in_check: Callable[[Any], bool] | None = None
+    in_check: Callable[[GameState], bool] | None = None
     """in_check(state): the mover has to meet a threat at once, so that EVAL says nothing of the position. None: never.
     Where there are checks, one that takes nothing else has a gain below 0.25."""
-    random_action: Callable[[Any, Any, Any], int] = DERIVED
+    random_action: Callable[[GameState, Actions, Rng], int] = DERIVED
     """random_action(state, actions, rng): one legal action, exactly uniform; `actions` is scratch space. For slow listings."""
 
     # ── for exact solvers: what is proven by a glance ──
-    canonical_key: Callable[[Any], Any] | None = None
+    canonical_key: Callable[[GameState], Bits] | None = None
     """canonical_key(state): 64 bits; equal keys mean equal utilities for the mover under best play, however the positions were reached:
     turned and mirrored positions may share one, and history counts where the future depends on it. None: a hash of the whole record."""
-    sufficient_actions: Callable[[Any, Any], int] | None = None
+    sufficient_actions: Callable[[GameState, Actions], int] | None = None
     """sufficient_actions(state, actions) -> n ≥ 1 of the legal actions, the most promising first: the best of them is as good as the
     best of all, in utility and in plies to the end (a winner's few, a loser's many). Never asked of a terminal state."""
-    utility_range: Callable[[Any, Any], tuple[float, float]] | None = None
+    utility_range: Callable[[GameState, Integer], tuple[float, float]] | None = None
     """utility_range(state, player) -> (least, most): whatever is played from here, the player's utility lies between them."""
 
     # ── for endgame tables ──
     endgames: Sequence[tuple[str, int]] = ()
     """Classes of positions few enough to be listed: name and number of indices; captures and promotions lead to earlier ones."""
-    endgame_index: Callable[[Any], int] | None = None
+    endgame_index: Callable[[GameState], int] | None = None
     """endgame_index(state): the position's number among all classes together (0 ≤ number < the sum of their sizes), -1 if in none.
     Positions in the middle of a turn are in none; history and counters do not count."""
-    endgame_position: Callable[[Any, Any], bool] | None = None
+    endgame_position: Callable[[GameState, Integer], bool] | None = None
     """endgame_position(state, index): the inverse; `state` arrives all zeros. False where the index stands for no position."""
-    plies_to_draw: Callable[[Any], int] | None = None
+    plies_to_draw: Callable[[GameState], int] | None = None
     """plies_to_draw(state): in fewer plies than this no counter and no repetition can draw the game, as long as no position comes
     twice from here on. What wins in so many plies wins. 0 where a position that can come again would be drawn by coming once
     more. None: no game is drawn by its past."""
@@ -151,11 +152,11 @@ class Rules:
     # ── for people ──
     names: Sequence[str] = ()
     """The name of each action id, each different; may be empty for an id that no position uses. Derived: numbers."""
-    render: Callable[[Any], str] = DERIVED
+    render: Callable[[GameState], str] = DERIVED
     """render(state): the board as text. Runs as plain Python."""
-    text: Callable[[Any], str] = DERIVED
+    text: Callable[[GameState], str] = DERIVED
     """text(state): one line that says the position (FEN and the like). Derived: `field=values …`."""
-    parse: Callable[[Any, str], None] = DERIVED
+    parse: Callable[[GameState, str], None] = DERIVED
     """parse(state, text): the inverse; `state` arrives all zeros. Raises ValueError saying what is wrong."""
 
     derived: frozenset[str] = field(default=frozenset(), init=False)

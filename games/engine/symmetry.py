@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from base.errors import UserError
+from games.types import Actions
 
 Cell = tuple[int, int]
 
@@ -21,8 +21,8 @@ class Symmetry:
     """
 
     name: str
-    observation: np.ndarray[Any, np.dtype[np.int32]]
-    actions: np.ndarray[Any, np.dtype[np.int32]]
+    observation: Actions
+    actions: Actions
 
     def check(self, actions: int, entries: int) -> None:
         for what, table, size in (("actions", self.actions, actions), ("observation", self.observation, entries)):
@@ -36,7 +36,7 @@ def symmetry(
     name: str,
     shape: tuple[int, int, int],
     turn: Callable[[int, int], Cell],
-    actions: Sequence[int] | np.ndarray[Any, Any],
+    actions: Sequence[int] | Actions,
 ) -> Symmetry:
     """The symmetry that takes cell (row, column) to `turn(row, column)` on every plane of `shape`, and action a to `actions[a]`."""
     channels, rows, columns = shape

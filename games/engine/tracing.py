@@ -10,6 +10,7 @@ from base.errors import short
 from games.engine import kernels
 from games.engine.game import Game
 from games.engine.rules import CHANCE
+from games.types import Actions
 
 
 class Tracer:
@@ -51,5 +52,5 @@ class Tracer:
             "utilities": utilities.tolist() if is_over else None,
         }
 
-    def _names(self, actions: np.ndarray[Any, Any]) -> list[str]:
+    def _names(self, actions: Actions) -> list[str]:
         return [self._sorted_names[rank] for rank in np.sort(self._rank[actions]).tolist()]

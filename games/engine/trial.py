@@ -29,6 +29,7 @@ from base.seeds import Rng, generator
 from base.threads import Overtime, within
 from games.engine import kernels
 from games.engine.rules import CHANCE, Rules
+from games.types import GameState
 
 if TYPE_CHECKING:
     from games.engine.game import Game
@@ -97,7 +98,7 @@ def _play(game: Game, moves: list[int]) -> None:
 
 def wander(
     rules: Rules,
-    state: Any,
+    state: GameState,
     rng: Rng,
     most: int,
     moves: list[int] | None = None,
@@ -147,17 +148,17 @@ def wander(
             rules.result(state, moves[-1])
 
 
-def _questions(rules: Rules) -> list[Callable[[Any], Any]]:
+def _questions(rules: Rules) -> list[Callable[[GameState], Any]]:
     actions, planes = np.zeros(rules.max_legal, np.int32), np.zeros(rules.observation, np.float32)
     values, features = np.zeros(max(1, len(rules.feature_names)), np.float32), rules.features
 
-    def views(state: Any) -> None:
+    def views(state: GameState) -> None:
         for player in range(rules.players):
             rules.observe(state, player, planes)
             if features is not None:
                 features(state, player, values)
 
-    def tactics(state: Any) -> None:
+    def tactics(state: GameState) -> None:
         if not rules.is_terminal(state):
             rules.tactical_actions(state, actions)
 

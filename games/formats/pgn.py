@@ -19,7 +19,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from base.errors import UserError
 from base.files import StrPath
@@ -27,6 +26,7 @@ from games.engine.game import Game
 from games.formats.broken import Broken, Report, lines_of, on_stderr, short, sound_records
 from games.formats.san import FINE, OVER, Wish, refusal, resolve, san_line, wish_of
 from games.record import GameRecord, make_record
+from games.types import GameState
 
 CHESS = "chess"
 ROSTER = {"Event": "?", "Site": "?", "Date": "????.??.??", "Round": "?"}
@@ -173,7 +173,7 @@ def record_of(text: PgnGame, game: Game) -> GameRecord:
     )
 
 
-def _start_of(text: PgnGame, game: Game) -> Any:
+def _start_of(text: PgnGame, game: Game) -> GameState | None:
     """The position that the game begins from; None for the usual one."""
     fen = text.tags.get("FEN")
     if fen is None:
@@ -185,7 +185,7 @@ def _start_of(text: PgnGame, game: Game) -> Any:
     return None if game.text(start) == game.text(game.initial()) else start
 
 
-def _ending_of(text: PgnGame, game: Game, last: Any, result: str) -> tuple[tuple[float, float] | None, str]:
+def _ending_of(text: PgnGame, game: Game, last: GameState, result: str) -> tuple[tuple[float, float] | None, str]:
     """What the record says of the end: nothing where the rules say it."""
     outcome = OUTCOMES[result]
     if game.is_terminal(last):

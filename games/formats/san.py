@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from games.engine.game import Game
 from games.engine.rules import Rules
 from games.parts.chess_board import KING, LETTERS, OFFSET, PAWN, PROMOTED, SQUARES, in_check, kind_on
 from games.parts.chess_moves import can_move
+from games.types import Actions, Array, GameState, GameStates
 
 ANY = -1
 Wish = tuple[int, int, int, int, int, int]
@@ -54,7 +54,7 @@ def wish_of(word: str) -> Wish | None:
     )
 
 
-def resolve(game: Game, start: Any, wishes: Sequence[Wish]) -> tuple[list[int], int, Any]:
+def resolve(game: Game, start: GameState, wishes: Sequence[Wish]) -> tuple[list[int], int, GameState]:
     """The actions that the wishes mean, as far as they can be played; a fault (FINE where all were); the position behind them."""
     states, found = game.scratch(start, 1), np.zeros(len(wishes), np.int32)
     actions = np.zeros(game.rules.max_legal, np.int32)
@@ -63,7 +63,7 @@ def resolve(game: Game, start: Any, wishes: Sequence[Wish]) -> tuple[list[int], 
     return found[:plies].tolist(), fault, states[0]
 
 
-def action_of_san(game: Game, state: Any, word: str) -> int:
+def action_of_san(game: Game, state: GameState, word: str) -> int:
     """The legal action that `word` means in this position."""
     wish = wish_of(word)
     if wish is None:
@@ -74,7 +74,7 @@ def action_of_san(game: Game, state: Any, word: str) -> int:
     return moves[0]
 
 
-def refusal(game: Game, state: Any, word: str, fault: int) -> str:
+def refusal(game: Game, state: GameState, word: str, fault: int) -> str:
     """Why `word` can't be played here."""
     if fault == OVER:
         return f"expected the game to be over here, got '{word}'"
@@ -83,12 +83,12 @@ def refusal(game: Game, state: Any, word: str, fault: int) -> str:
     return f"expected a legal move, got '{word}' in {game.text(state)}"
 
 
-def san_of(game: Game, state: Any, action: int) -> str:
+def san_of(game: Game, state: GameState, action: int) -> str:
     """A legal action in the standard's own writing."""
     return san_line(game, state, [action])[0]
 
 
-def san_line(game: Game, start: Any, moves: Sequence[int]) -> list[str]:
+def san_line(game: Game, start: GameState, moves: Sequence[int]) -> list[str]:
     """Legal actions, one behind the other, in the standard's own writing."""
     states, actions = game.scratch(start, 1), np.zeros(game.rules.max_legal, np.int32)
     facts = np.zeros((len(moves), 5), np.int64)
@@ -121,7 +121,7 @@ def resolver(rules: Rules) -> Callable[..., tuple[int, int]]:
     """
     legal_actions, result, is_terminal = rules.legal_actions, rules.result, rules.is_terminal
 
-    def resolve(states: Any, actions: Any, wishes: Any, moves: Any) -> tuple[int, int]:
+    def resolve(states: GameStates, actions: Actions, wishes: Array, moves: Actions) -> tuple[int, int]:
         state = states[0]
         for ply in range(len(moves)):
             if is_terminal(state):
@@ -158,7 +158,7 @@ def describer(rules: Rules) -> Callable[..., None]:
     """
     legal_actions, result = rules.legal_actions, rules.result
 
-    def describe(states: Any, actions: Any, moves: Any, facts: Any) -> None:
+    def describe(states: GameStates, actions: Actions, moves: Actions, facts: Array) -> None:
         state = states[0]
         for ply in range(len(moves)):
             move = int(moves[ply])

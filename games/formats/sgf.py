@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from base.files import StrPath
 from games.engine.game import Game
 from games.formats.broken import Broken, Report, lines_of, on_stderr, short, sound_records
 from games.record import ILLEGAL, GameRecord, make_record, replayer
+from games.types import Array, GameState
 
 GO = "go"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -197,7 +197,7 @@ def _action_of(value: str, game: Game, line: int) -> int:
     return place[0] * size + place[1]
 
 
-def _set_up(stones: Any, value: str, stone: int, line: int) -> None:
+def _set_up(stones: Array, value: str, stone: int, line: int) -> None:
     """A point, or a rectangle `ab:cd` of them."""
     one, _, other = value.strip().partition(":")
     here, there = _place(one, len(stones)), _place(other or one, len(stones))
@@ -207,7 +207,7 @@ def _set_up(stones: Any, value: str, stone: int, line: int) -> None:
     stones[rows[0] : rows[1] + 1, columns[0] : columns[1] + 1] = stone
 
 
-def _start_of(stones: Any, mover: str, game: Game, line: int) -> Any:
+def _start_of(stones: Array, mover: str, game: Game, line: int) -> GameState:
     if mover not in ("B", "W"):
         raise Broken(line, f"PL: expected B or W, got '{short(mover)}'")
     rows = ["".join(".xo"[stone] for stone in row) for row in stones[::-1]]
@@ -217,7 +217,9 @@ def _start_of(stones: Any, mover: str, game: Game, line: int) -> Any:
         raise Broken(line, f"setup: {error}") from None
 
 
-def _replayed(text: SgfGame, root: Node, game: Game, start: Any, moves: list[tuple[str, int, int]]) -> GameRecord:
+def _replayed(
+    text: SgfGame, root: Node, game: Game, start: GameState | None, moves: list[tuple[str, int, int]]
+) -> GameRecord:
     """Plays the moves and settles how the game ended."""
     states = game.scratch(game.initial() if start is None else start, len(moves) + 1)
     scratch = np.zeros(game.rules.max_legal, np.int32), np.zeros(game.actions, np.int32)
@@ -287,7 +289,7 @@ def sgf_of(record: GameRecord, game: Game) -> str:
     return f"(;{head}{body})\n\n"
 
 
-def _setup_of(record: GameRecord, start: Any, size: int) -> str:
+def _setup_of(record: GameRecord, start: GameState, size: int) -> str:
     """Stones and mover of a first position that is not the usual one."""
     if record.start is None:
         return ""
@@ -302,7 +304,7 @@ def _point(action: int, size: int) -> str:
     return LETTERS[column] + LETTERS[size - 1 - row] if action < size * size else ""
 
 
-def _by_rules(game: Game, state: Any) -> str:
+def _by_rules(game: Game, state: GameState) -> str:
     """The result with its margin."""
     lead = game.features(state, 0)["area"] - float(game.options["komi"])
     return f"B+{lead:g}" if lead > 0 else f"W+{-lead:g}" if lead < 0 else "0"

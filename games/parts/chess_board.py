@@ -3,13 +3,14 @@
 Square (file, rank) is bit 8·rank + file, as drawn in `games/chess.py`.
 """
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
 from base.bits import ONE, ZERO, U, highest_bit, lowest_bit
 from base.bitsets import set_of
 from base.seeds import mix
+from games.types import Bits, GameState, Words
 
 WHITE, BLACK = 0, 1
 PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(6)
@@ -52,7 +53,7 @@ def walk(square: int, step: tuple[int, int], most: int = 7) -> list[int]:
     return found
 
 
-def leaps(steps: Any) -> Any:
+def leaps(steps: Iterable[tuple[int, int]]) -> Words:
     """[64]: the squares one step away."""
     return np.array([set_of(to for step in steps for to in walk(square, step, 1)) for square in range(64)], np.uint64)
 
@@ -119,7 +120,7 @@ BLACK_KEY = _words[-1]
 # ── attacks ──
 
 
-def slide(square: int, axis: int, occupied: Any) -> Any:
+def slide(square: int, axis: int, occupied: Bits) -> Bits:
     """Where a slider gets to on one line: up to the nearest obstruction on either side, that one included."""
     below, above = RAYS[square, axis, 0], RAYS[square, axis, 1]
     ahead = above & occupied
@@ -127,15 +128,15 @@ def slide(square: int, axis: int, occupied: Any) -> Any:
     return (below | above) & (ahead ^ (ahead - ONE)) & (ALL << U(highest_bit(behind)))
 
 
-def rook_attacks(square: int, occupied: Any) -> Any:
+def rook_attacks(square: int, occupied: Bits) -> Bits:
     return slide(square, 0, occupied) | slide(square, 1, occupied)
 
 
-def bishop_attacks(square: int, occupied: Any) -> Any:
+def bishop_attacks(square: int, occupied: Bits) -> Bits:
     return slide(square, 2, occupied) | slide(square, 3, occupied)
 
 
-def piece_attacks(kind: int, square: int, occupied: Any) -> Any:
+def piece_attacks(kind: int, square: int, occupied: Bits) -> Bits:
     """Of a knight, bishop, rook or queen."""
     if kind == KNIGHT:
         return KNIGHT_MOVES[square]
@@ -145,22 +146,22 @@ def piece_attacks(kind: int, square: int, occupied: Any) -> Any:
     return straight if kind == ROOK else straight | bishop_attacks(square, occupied)
 
 
-def forward(squares: Any, colour: int) -> Any:
+def forward(squares: Bits, colour: int) -> Bits:
     return squares << EIGHT if colour == WHITE else squares >> EIGHT
 
 
-def captures_left(pawns: Any, colour: int) -> Any:
+def captures_left(pawns: Bits, colour: int) -> Bits:
     return (pawns & NOT_A) << U(7) if colour == WHITE else (pawns & NOT_A) >> U(9)
 
 
-def captures_right(pawns: Any, colour: int) -> Any:
+def captures_right(pawns: Bits, colour: int) -> Bits:
     return (pawns & NOT_H) << U(9) if colour == WHITE else (pawns & NOT_H) >> U(7)
 
 
 # ── of positions ──
 
 
-def kind_on(state: Any, square: int) -> int:
+def kind_on(state: GameState, square: int) -> int:
     """The kind of the piece that stands there."""
     found = ZERO
     for kind in range(KNIGHT, KING + 1):  # added up rather than looked for: no branch to mispredict
@@ -168,11 +169,11 @@ def kind_on(state: Any, square: int) -> int:
     return int(found)
 
 
-def king_of(state: Any, colour: int) -> int:
+def king_of(state: GameState, colour: int) -> int:
     return lowest_bit(state.kinds[KING] & state.colours[colour])
 
 
-def is_attacked(state: Any, square: int, colour: int, attackers: Any, occupied: Any) -> bool:
+def is_attacked(state: GameState, square: int, colour: int, attackers: Bits, occupied: Bits) -> bool:
     """Could any of `attackers` take a piece of `colour` on `square`, were the board occupied so?"""
     leapers = PAWN_CAPTURES[colour, square] & state.kinds[PAWN] | KNIGHT_MOVES[square] & state.kinds[KNIGHT]
     if attackers & (leapers | KING_MOVES[square] & state.kinds[KING]):
@@ -184,12 +185,12 @@ def is_attacked(state: Any, square: int, colour: int, attackers: Any, occupied: 
     return (ROOK_LINES[square] & straight) != ZERO and (rook_attacks(square, occupied) & straight) != ZERO
 
 
-def in_check(state: Any, colour: int) -> bool:
+def in_check(state: GameState, colour: int) -> bool:
     own, theirs = state.colours[colour], state.colours[1 - colour]
     return is_attacked(state, king_of(state, colour), colour, theirs, own | theirs)
 
 
-def screens(state: Any, king: int, attackers: Any, occupied: Any) -> tuple[Any, Any]:
+def screens(state: GameState, king: int, attackers: Bits, occupied: Bits) -> tuple[Bits, Bits]:
     """The sliders among `attackers` that attack the king's square, and the pieces that alone keep one from it."""
     diagonal, straight = state.kinds[BISHOP] | state.kinds[QUEEN], state.kinds[ROOK] | state.kinds[QUEEN]
     snipers = attackers & (BISHOP_LINES[king] & diagonal | ROOK_LINES[king] & straight)
@@ -205,7 +206,7 @@ def screens(state: Any, king: int, attackers: Any, occupied: Any) -> tuple[Any, 
     return checkers, blockers
 
 
-def threats(state: Any, king: int, colour: int) -> tuple[Any, Any]:
+def threats(state: GameState, king: int, colour: int) -> tuple[Bits, Bits]:
     """Who gives check to the king of `colour`, and which pieces of either colour alone keep a slider from doing so."""
     attackers = state.colours[1 - colour]
     checkers, blockers = screens(state, king, attackers, state.colours[0] | state.colours[1])
@@ -213,7 +214,7 @@ def threats(state: Any, king: int, colour: int) -> tuple[Any, Any]:
     return checkers | leapers & attackers, blockers
 
 
-def may_take_passing(state: Any, origin: int, square: int) -> bool:
+def may_take_passing(state: GameState, origin: int, square: int) -> bool:
     """May the pawn on `origin` take en passant on `square`? Two pawns leave their rank, which may uncover the king."""
     mover = int(state.mover)
     taken = ONE << U(square ^ 8)
@@ -221,7 +222,7 @@ def may_take_passing(state: Any, origin: int, square: int) -> bool:
     return not is_attacked(state, king_of(state, mover), mover, state.colours[1 - mover] ^ taken, occupied)
 
 
-def whole_key(state: Any) -> Any:
+def whole_key(state: GameState) -> Bits:
     """The key from scratch."""
     found = CASTLING_KEY[state.castling] ^ EN_PASSANT_KEY[state.en_passant]
     if state.mover == BLACK:

@@ -3,8 +3,6 @@
 An action id is 64·plane + the square that is left; the planes are listed in `games/chess.py`.
 """
 
-from typing import Any
-
 from base.bits import ONE, ZERO, U, lowest_bit
 from base.bitsets import list_members
 from games.parts.chess_board import (
@@ -50,9 +48,10 @@ from games.parts.chess_board import (
     screens,
     threats,
 )
+from games.types import Actions, Bits, GameState
 
 
-def list_promotions(actions: Any, n: int, targets: Any, step: int, side: int) -> int:
+def list_promotions(actions: Actions, n: int, targets: Bits, step: int, side: int) -> int:
     while targets:
         origin = lowest_bit(targets) - step
         targets &= targets - ONE
@@ -63,7 +62,7 @@ def list_promotions(actions: Any, n: int, targets: Any, step: int, side: int) ->
 
 
 def list_pawns(
-    actions: Any, n: int, colour: int, pawns: Any, empty: Any, theirs: Any, singles: Any, doubles: Any
+    actions: Actions, n: int, colour: int, pawns: Bits, empty: Bits, theirs: Bits, singles: Bits, doubles: Bits
 ) -> int:
     """`theirs`: what may be captured; `singles`, `doubles`: where one and two steps may lead. En passant apart."""
     step = 8 if colour == WHITE else -8
@@ -83,7 +82,7 @@ def list_pawns(
     return list_members(actions, n, two, DOUBLE_PUSH[colour] - 2 * step)
 
 
-def may_castle(state: Any, colour: int, side: int, occupied: Any) -> bool:
+def may_castle(state: GameState, colour: int, side: int, occupied: Bits) -> bool:
     """`side` 0: the king's, 1: the queen's. The king's own square is not looked at."""
     if int(state.castling) >> (2 * colour + side) & 1 == 0:
         return False
@@ -97,7 +96,7 @@ def may_castle(state: Any, colour: int, side: int, occupied: Any) -> bool:
     return not over_attacked and not is_attacked(state, to, colour, theirs, occupied)
 
 
-def castling_checks(colour: int, side: int, their_king: int, occupied: Any) -> bool:
+def castling_checks(colour: int, side: int, their_king: int, occupied: Bits) -> bool:
     """Does the rook attack the other king after castling?"""
     home = 56 * colour
     gone, rook = (U(0x90), home + 5) if side == 0 else (U(0x11), home + 3)
@@ -106,7 +105,7 @@ def castling_checks(colour: int, side: int, their_king: int, occupied: Any) -> b
     return (rook_attacks(rook, left | king) >> U(their_king)) & ONE != ZERO
 
 
-def legal_actions(state: Any, actions: Any, tactical: bool = False) -> int:
+def legal_actions(state: GameState, actions: Actions, tactical: bool = False) -> int:
     """All legal moves, or of these the captures, promotions and checks."""
     mover = int(state.mover)
     own, theirs = state.colours[mover], state.colours[1 - mover]
@@ -182,7 +181,7 @@ def legal_actions(state: Any, actions: Any, tactical: bool = False) -> int:
     return n
 
 
-def can_move(state: Any) -> bool:
+def can_move(state: GameState) -> bool:
     """Is there a legal move? Castling need not be tried: where it is legal, so is the king's step to the same side."""
     mover = int(state.mover)
     own, theirs = state.colours[mover], state.colours[1 - mover]
@@ -222,18 +221,18 @@ def can_move(state: Any) -> bool:
     return False
 
 
-def pawn_targets(pawns: Any, colour: int, occupied: Any, theirs: Any) -> Any:
+def pawn_targets(pawns: Bits, colour: int, occupied: Bits, theirs: Bits) -> Bits:
     """Squares that pawns can step to or capture on, en passant apart."""
     one = forward(pawns, colour) & ~occupied
     two = forward(one & (RANK[2] if colour == WHITE else RANK[5]), colour) & ~occupied
     return one | two | (captures_left(pawns, colour) | captures_right(pawns, colour)) & theirs
 
 
-def target(state: Any, action: int) -> int:
+def target(state: GameState, action: int) -> int:
     return (action & 63) + OFFSET[state.mover, action >> 6]
 
 
-def result(state: Any, action: int) -> None:
+def result(state: GameState, action: int) -> None:
     mover = int(state.mover)
     other = 1 - mover
     origin, to = int(action) & 63, target(state, int(action))

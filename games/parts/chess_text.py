@@ -1,7 +1,6 @@
 """Chess for people: names of moves as in UCI, the board as text, FEN with its mistakes explained."""
 
 import re
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from games.parts.chess_board import (
     threats,
     whole_key,
 )
+from games.types import GameState
 
 
 def action_names() -> list[str]:
@@ -49,18 +49,18 @@ def action_names() -> list[str]:
     return names
 
 
-def piece_on(state: Any, square: int) -> str:
+def piece_on(state: GameState, square: int) -> str:
     if not int(state.colours[0] | state.colours[1]) >> square & 1:
         return "."
     letter = LETTERS[kind_on(state, square)]
     return letter if int(state.colours[WHITE]) >> square & 1 else letter.lower()
 
 
-def rights_text(state: Any) -> str:
+def rights_text(state: GameState) -> str:
     return "".join(letter for i, letter in enumerate("KQkq") if int(state.castling) >> i & 1) or "-"
 
 
-def render(state: Any) -> str:
+def render(state: GameState) -> str:
     rows = []
     for rank in range(7, -1, -1):
         rows.append(f"{rank + 1}  {' '.join(piece_on(state, 8 * rank + file) for file in range(8))}")
@@ -70,7 +70,7 @@ def render(state: Any) -> str:
     return "\n".join(rows)
 
 
-def text(state: Any) -> str:
+def text(state: GameState) -> str:
     """FEN."""
     ranks = []
     for rank in range(7, -1, -1):
@@ -80,7 +80,7 @@ def text(state: Any) -> str:
     return f"{'/'.join(ranks)} {'wb'[state.mover]} {rights_text(state)} {passing} {state.clock} {state.move}"
 
 
-def parse(state: Any, text: str) -> None:
+def parse(state: GameState, text: str) -> None:
     """FEN; the last two fields may be left out together."""
     words = text.split()
     if len(words) not in (4, 6):
@@ -110,7 +110,7 @@ def counter(name: str, word: str, least: int, most: int) -> int:
     return int(word)
 
 
-def parse_board(state: Any, board: str) -> None:
+def parse_board(state: GameState, board: str) -> None:
     ranks = board.split("/")
     cells = [re.sub("[1-8]", lambda digit: "." * int(digit[0]), rank) for rank in ranks]
     is_full = len(cells) == 8 and all(re.fullmatch("[.PNBRQKpnbrqk]{8}", row) for row in cells)
@@ -134,7 +134,7 @@ def parse_board(state: Any, board: str) -> None:
             raise ValueError(f"expected at most eight {name} pawns and promoted pieces, got {count}")
 
 
-def refuse_impossible_check(state: Any) -> None:
+def refuse_impossible_check(state: GameState) -> None:
     """One move gives at most two checks, one by a slider that it uncovers, and never from both sides along one line."""
     king = king_of(state, int(state.mover))
     checkers = threats(state, king, int(state.mover))[0]
@@ -145,7 +145,7 @@ def refuse_impossible_check(state: Any) -> None:
     raise ValueError(f"expected a check that one move can give, got one from {', '.join(SQUARES[s] for s in squares)}")
 
 
-def parse_castling(state: Any, rights: str) -> None:
+def parse_castling(state: GameState, rights: str) -> None:
     if rights != "-" and (not rights or "".join(letter for letter in "KQkq" if letter in rights) != rights):
         raise ValueError(f"expected castling rights of K, Q, k, q in this order or '-', got '{rights}'")
     for i, letter in enumerate("KQkq"):
@@ -158,7 +158,7 @@ def parse_castling(state: Any, rights: str) -> None:
             state.castling |= 1 << i
 
 
-def parse_en_passant(state: Any, passing: str) -> None:
+def parse_en_passant(state: GameState, passing: str) -> None:
     """Keeps the square if a capture there is legal. The double step must be one that could just have been made."""
     if passing == "-":
         return

@@ -1,7 +1,5 @@
 """What chess moves and positions are worth: the gain of tactical moves, and the features of a linear EVAL with weights in pawns."""
 
-from typing import Any
-
 import numpy as np
 
 from base.bits import ONE, ZERO, U, lowest_bit, popcount
@@ -38,11 +36,12 @@ from games.parts.chess_board import (
     rook_attacks,
 )
 from games.parts.chess_moves import castling_checks, legal_actions, target
+from games.types import Actions, Bits, Features, GameState
 
 WORTH = np.array([1.0, 3.0, 3.0, 5.0, 9.0, 10.0])  # the king's counts only as an attacker
 
 
-def gain(state: Any, action: int) -> float:
+def gain(state: GameState, action: int) -> float:
     """In pawns: what is captured, less a bit of what captures; what a promotion adds; a tenth for a check that neither captures nor
     promotes. Nothing for a capture of less than what captures, on a square that is guarded: mostly it loses material."""
     mover = int(state.mover)
@@ -63,14 +62,14 @@ def gain(state: Any, action: int) -> float:
     return 0.1 if is_quiet_check(state, mover, kind, origin, to) else 0.0
 
 
-def is_guarded(state: Any, mover: int, origin: int, to: int) -> bool:
+def is_guarded(state: GameState, mover: int, origin: int, to: int) -> bool:
     """Could the other side take back, pins apart, what the mover plays from `origin` to `to`?"""
     theirs = state.colours[1 - mover] & ~(ONE << U(to))
     occupied = (state.colours[0] | state.colours[1]) & ~(ONE << U(origin))
     return is_attacked(state, to, mover, theirs, occupied)
 
 
-def is_quiet_check(state: Any, mover: int, kind: int, origin: int, to: int) -> bool:
+def is_quiet_check(state: GameState, mover: int, kind: int, origin: int, to: int) -> bool:
     """Does a move that promotes nothing, and takes nothing in passing, give check?"""
     their_king = king_of(state, 1 - mover)
     occupied = state.colours[0] | state.colours[1]
@@ -94,7 +93,7 @@ def is_quiet_check(state: Any, mover: int, kind: int, origin: int, to: int) -> b
     return (ROOK_LINES[their_king] & straight) != ZERO and (rook_attacks(their_king, occupied) & straight) != ZERO
 
 
-def tactical_actions(state: Any, actions: Any) -> int:
+def tactical_actions(state: GameState, actions: Actions) -> int:
     listed = legal_actions(state, actions, True)
     n = 0
     for i in range(listed):
@@ -142,7 +141,7 @@ OTHER_WEIGHTS = (0.25, 0.12, 0.2, 0.3, 0.1, 0.1)
 WEIGHTS = (*MATERIAL_WEIGHTS, *MOBILITY_WEIGHTS, *KING_WEIGHTS, *PAWN_WEIGHTS, *OTHER_WEIGHTS)  # in pawns
 
 
-def fill(pawns: Any, colour: int) -> Any:
+def fill(pawns: Bits, colour: int) -> Bits:
     """The squares in front of any pawn, on its file."""
     if colour == WHITE:
         found = pawns << EIGHT
@@ -155,11 +154,11 @@ def fill(pawns: Any, colour: int) -> Any:
     return found | found >> U(32)
 
 
-def beside(squares: Any) -> Any:
+def beside(squares: Bits) -> Bits:
     return (squares & NOT_A) >> ONE | (squares & NOT_H) << ONE
 
 
-def features(state: Any, player: int, values: Any) -> None:
+def features(state: GameState, player: int, values: Features) -> None:
     occupied = state.colours[0] | state.colours[1]
     for colour in range(2):
         sign = 1 if colour == player else -1

@@ -1,0 +1,68 @@
+"""Types that rules, engine and searches share. They are for readers and the type checker: nothing at run time depends on them.
+
+To a type checker, a record's field and an array's element are `Any`, so formulae need no casts. The names below fix which record or
+array goes where. A search that has records of its own derives their names the same way: `Node = Record`, `Nodes = NDArray[Record]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from base.seeds import Rng
+
+__all__ = [
+    "Actions",
+    "Array",
+    "Bits",
+    "Counts",
+    "Features",
+    "GameState",
+    "GameStates",
+    "Integer",
+    "Kernel",
+    "Planes",
+    "Record",
+    "Rng",
+    "Utilities",
+    "Words",
+]
+
+if TYPE_CHECKING:
+
+    class Record(np.record):  # type: ignore[misc]
+        """A numpy record. numpy's own type fixes what a field holds to what was last written to it."""
+
+        def __getattribute__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
+else:
+    Record = np.record
+
+GameState = Record
+"""One position: a record of the game's dtype (`Rules.State`)."""
+GameStates = NDArray[Record]
+"""Positions one behind the other [n]."""
+Actions = NDArray[np.int32]
+"""Action ids: the legal ones of a position, written by a game's function, or the moves of a game."""
+Planes = NDArray[np.float32]
+"""An observation [channels, rows, columns]."""
+Features = NDArray[np.float32]
+"""The values of a linear evaluation's features, one per name."""
+Bits = np.uint64
+"""A 64-bit word: a set of squares, or a key."""
+Words = NDArray[np.uint64]
+"""Several such words [n]."""
+Integer = Any
+"""A whole number, Python's or numpy's: compiled code mixes them, and a type checker keeps them apart."""
+Counts = NDArray[np.int64]
+"""Numbers of something: visits, actions of each kind."""
+Utilities = NDArray[np.float64]
+"""What each player gets [players], in [-1, 1]."""
+Array = NDArray[Any]
+"""An array whose element type varies, or does not matter."""
+
+Kernel = Callable[..., Any]
+"""A compiled function."""
