@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from miniature import GAME, Told, run, tiny
 
+from base.local_workers import Processes
+from base.workers import InProcess
 from mcts.learned import LearnedSettings
 from selfplay.play import Lanes, bytes_of_lanes
 from train.loop import Loop
@@ -64,6 +66,6 @@ def test_run_says_what_it_will_take_at_most_and_measures_what_it_takes(tmp_path:
     monkeypatch.setattr(Told, "curves", lambda log, games, values: curves.append((games, values)))
     run(tmp_path / "run", 8, workers=0, said=said)
     assert sum("memory: at most about" in line for line in said) == 1
-    alone, several = (forecast(tiny(), GAME, 1000, workers) for workers in (0, 3))
+    alone, several = (forecast(tiny(), GAME, 1000, workers) for workers in (InProcess(), Processes(3)))
     assert "×" not in alone and "trees and evaluations 3 × " in several and "the program 4 × " in several
     assert [(games, values["memory/megabytes"] > 100) for games, values in curves] == [(8, True)]

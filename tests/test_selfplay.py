@@ -1,20 +1,26 @@
 """Games of self-play: a function of network, settings, seed and number; what the records say is what happened."""
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from base.errors import UserError
+from base.local_workers import Processes, Threads
 from base.seeds import derive
+from base.workers import InProcess, Workers
+from checkpoints import Card, pack, save
 from games import CHANCE, Game, load
 from games.record import GameRecord
 from mcts.learned import LearnedSettings
-from selfplay.play import Lanes
+from nets import make_net
+from selfplay.play import Lanes, Work
 from selfplay.settings import SelfPlaySettings
 from selfplay.statistics import Statistics
-from selfplay.workers import Setup, Workers, uniform
+from selfplay.workers import Setup, play_games, uniform
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes:rows=2,cols=2,players=3", "backgammon:start=hyper"]
 FEW = SelfPlaySettings(simulations=12, fast_simulations=4, full=0.5, slots=8, opening_plies=3)
@@ -182,9 +188,9 @@ def test_settings_that_make_no_sense_are_refused(change: dict[str, Any], words: 
 
 def test_work_is_counted_alike_whoever_did_it() -> None:
     game, few = load("tic_tac_toe"), replace(FEW, cache_mb=0.0)
-    with Workers(Setup("tic_tac_toe", few, LearnedSettings(), 7), 0) as workers:
-        workers.use("")
-        records = list(workers.play(range(12)))
+    setup, total = Setup("tic_tac_toe", few, LearnedSettings(), 7), Work()
+    for _, work in (results := list(play_games(setup, None, range(12), InProcess()))):
+        total = total.plus(work)
     found = []
     for slots in (1, 8):
         lanes = Lanes(game, replace(few, slots=slots), LearnedSettings(), 7)
@@ -192,10 +198,27 @@ def test_work_is_counted_alike_whoever_did_it() -> None:
         played(lanes, range(12))
         found.append(lanes.work)
     one, many = found
-    assert len(records) == 12 and workers.work.evaluations == many.evaluations
+    assert len(results) == 12 and total.evaluations == many.evaluations
     assert one.evaluations == many.evaluations == one.rows == one.batches
     assert many.rows == 8 * many.batches > many.evaluations and (many.lookups, many.hits) == (0, 0)
     assert many.minus(one).plus(one) == many
+
+
+def test_network_travels_by_its_content_and_every_backend_plays_the_same_games(tmp_path: Path) -> None:
+    game = load("tic_tac_toe")
+    net = make_net("mlp:1x16", game, seed=3)
+    path = save(tmp_path / "net", net, Card(game.name, game.version, net.text))
+    network = pack(path)
+    shutil.rmtree(path)
+    setup = Setup("tic_tac_toe", replace(FEW, slots=2), LearnedSettings(), 7)
+    found = []
+    backends: list[Workers] = [InProcess(), Processes(2), Threads(2)]
+    for workers in backends:
+        twice = [sorted(data for data, _ in play_games(setup, network, range(9), workers)) for _ in range(2)]
+        workers.close()
+        assert twice[0] == twice[1] and len(set(twice[0])) == 9
+        found.append(twice[0])
+    assert found[0] == found[1] == found[2]
 
 
 def test_what_the_cache_has_is_not_evaluated_again() -> None:
