@@ -28,7 +28,8 @@ from arena.players import FACTORIES, make_player, options_of, summary_of
 from arena.terminal import add_play, run_play
 from base.errors import Arguments, UserError, run_command
 from base.lines import Lines
-from base.pool import NOTHING_YET, cores, run_jobs
+from base.local_workers import cores, run_jobs
+from base.workers import NOTHING_YET
 from games import load
 
 

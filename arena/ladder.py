@@ -34,8 +34,9 @@ from arena.players import make_player
 from arena.rating import Played, Ratings, gains, rate
 from arena.store import Counts, Store, result_of
 from base.errors import UserError, short
-from base.pool import run_jobs
+from base.local_workers import run_jobs
 from base.seeds import derive
+from base.workers import Workers
 from games import Game
 from games.record import GameRecord, prepare_records
 
@@ -135,7 +136,7 @@ class Ladder:
 
     # ── playing ──
 
-    def play(self, goal: Goal, workers: int, watch: Callable[[int], object] = lambda blocks: None) -> None:
+    def play(self, goal: Goal, workers: Workers | int, watch: Callable[[int], object] = lambda blocks: None) -> None:
         """Play until the goal is reached, or nothing new comes any more. `watch` hears of every block.
 
         Ctrl-C ends it: what came in is stored, and `is_interrupted` is set.

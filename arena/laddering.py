@@ -26,8 +26,8 @@ from arena.scale import Place, Scale, Watch
 from arena.standings import Standings
 from arena.store import FOLDER, Store, default_file
 from base.errors import INTERRUPTED, UserError
+from base.local_workers import cores
 from base.options import written
-from base.pool import cores
 from games import Game, load
 
 GAMES = 200

@@ -25,8 +25,9 @@ from arena.results import Results
 from arena.statistics import PAIRS, Sprt, count
 from arena.tally import Tally
 from base.errors import UserError
-from base.pool import run_jobs
+from base.local_workers import run_jobs
 from base.seeds import derive
+from base.workers import Workers
 from games import Game, load
 from games.record import GameRecord, prepare_records
 
@@ -82,7 +83,7 @@ class Match:
     def play(
         self,
         blocks: int,
-        workers: int,
+        workers: Workers | int,
         results: Results | None = None,
         sprt: Sprt | None = None,
         watch: Callable[[Tally, int], object] = lambda tally, games: None,

@@ -15,8 +15,8 @@ from arena.results import Results
 from arena.statistics import Sprt
 from arena.tally import Tally
 from base.errors import INTERRUPTED, UserError
+from base.local_workers import cores
 from base.options import Options, split
-from base.pool import cores
 from games import load
 
 GLANCE = 1.0  # seconds between looks at the score so far

@@ -14,7 +14,7 @@ from arena.oracle import Progress, read_positions
 from arena.players import make_player
 from arena.sample import make_sample
 from base.errors import UserError
-from base.pool import cores, run_jobs
+from base.local_workers import cores, run_jobs
 from games import load
 
 

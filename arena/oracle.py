@@ -25,9 +25,10 @@ from arena.openings import rolled
 from base.compiler import content_key
 from base.errors import UserError
 from base.files import StrPath, cache_folder, file_lock, write_text
+from base.local_workers import run_jobs
 from base.log import LogWriter, read_log
-from base.pool import run_jobs
 from base.seeds import generator
+from base.workers import Workers
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
 from games.engine.kernels import trace
@@ -83,7 +84,7 @@ class Sample:
 
 
 def read_positions(
-    game: Game, path: StrPath, workers: int = 0, progress: Progress = lambda done, total: None
+    game: Game, path: StrPath, workers: Workers | int = 0, progress: Progress = lambda done, total: None
 ) -> Sample:
     """The positions of a file, solved: a line each, as `python -m arena choose` reads it.
 
@@ -112,7 +113,7 @@ def read_positions(
 
 
 def _all_of(
-    game: Game, lines: list[str], workers: int, known: dict[str, Answer], keep: Keep, progress: Progress
+    game: Game, lines: list[str], workers: Workers | int, known: dict[str, Answer], keep: Keep, progress: Progress
 ) -> Sample:
     """Every position of a file."""
     length, sample = longest_length(game), Sample()

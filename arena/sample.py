@@ -32,8 +32,9 @@ from arena.oracle import (
 )
 from arena.players import Player, make_player
 from base.errors import UserError
-from base.pool import run_jobs
+from base.local_workers import run_jobs
 from base.seeds import generator, uniform
+from base.workers import Workers
 from classical.solvable import LATE, require
 from games import CHANCE, Game
 
@@ -47,7 +48,7 @@ HOPELESS = 8  # unsolved positions of the last fifth, and none solved: the game 
 IDLE, IDLE_PER_FOUND = 100, 50  # the same of positions in which every move keeps the value
 
 
-def oracle_sample(game: Game, count: int, seed: int = 1, workers: int = 0) -> list[Solved]:
+def oracle_sample(game: Game, count: int, seed: int = 1, workers: Workers | int = 0) -> list[Solved]:
     """`count` positions of a game, or as many as there are."""
     return make_sample(game, count, seed, workers).positions
 
@@ -56,7 +57,7 @@ def make_sample(
     game: Game,
     count: int,
     seed: int,
-    workers: int,
+    workers: Workers | int,
     progress: Progress = lambda done, total: None,
     first_stage: int = 0,
 ) -> Sample:
@@ -103,7 +104,7 @@ class _Making:
         self.taken: set[bytes] = set()
         self.closed = [not wanted for wanted in self.wanted]
 
-    def run(self, workers: int, known: dict[str, Answer], keep: Keep, progress: Progress) -> Sample:
+    def run(self, workers: Workers | int, known: dict[str, Answer], keep: Keep, progress: Progress) -> Sample:
         given: list[Candidate] = []
 
         def jobs() -> Iterator[Job]:

@@ -20,6 +20,7 @@ from arena.ladder import Goal, Ladder, Made
 from arena.rungs import Rungs
 from arena.standings import Row, Standings, brief
 from arena.store import Store
+from base.workers import Workers
 from games import Game
 
 Watch = Callable[[int, int], object]
@@ -92,7 +93,7 @@ class Scale:
         short = sum(self.ladder.missing(goal) for goal in self._least(games))
         return 2 * max(self.ladder.missing(Goal(games)), short)
 
-    def lay(self, games: int, workers: int, watch: Watch = lambda done, total: None) -> None:
+    def lay(self, games: int, workers: Workers | int, watch: Watch = lambda done, total: None) -> None:
         """The rungs' own games, where the store lacks them. `ladder.is_interrupted` after Ctrl-C."""
         total = self.missing(games)
         done = 0
@@ -106,7 +107,7 @@ class Scale:
             if self.ladder.missing(goal) and not self.ladder.is_interrupted:
                 self.ladder.play(goal, workers, heard)
 
-    def place(self, player: str, games: int, workers: int, watch: Watch = lambda done, total: None) -> Place:
+    def place(self, player: str, games: int, workers: Workers | int, watch: Watch = lambda done, total: None) -> Place:
         """So many games of a player, those in the store included, against the rungs that tell most."""
         ladder = self._ladder([player])
         name = ladder.texts[player]

@@ -26,7 +26,8 @@ from collections.abc import Sequence
 from arena.match import Job, Match, arrangements, play_block
 from arena.rungs import standard_openings
 from base.errors import Arguments, UserError, run_command
-from base.pool import cores, run_jobs
+from base.local_workers import cores, run_jobs
+from base.workers import Workers
 from benchmarks.tables import count
 from classical.solver import Solver
 from games import load
@@ -76,7 +77,7 @@ def main(argv: Sequence[str]) -> int:
     return 1 if lost else 0
 
 
-def outcomes(match: Match, blocks: int, workers: int) -> Counter[tuple[int, int]]:
+def outcomes(match: Match, blocks: int, workers: Workers | int) -> Counter[tuple[int, int]]:
     """How often an opening of a worth gave a result, both as signs of the player's utility."""
     game = match.game
     solver = Solver(game, megabytes=256)

@@ -17,7 +17,7 @@ from arena.oracle import Solved, longest_length, read_positions, sample_path, st
 from arena.players import make_player
 from arena.sample import make_sample, oracle_sample
 from base.errors import UserError
-from base.pool import run_jobs
+from base.local_workers import run_jobs
 from games import load
 
 

@@ -28,8 +28,9 @@ from arena.scale import Scale
 from arena.standings import Standings, brief
 from arena.store import Counts, Store, default_file, result_of
 from base.errors import UserError
+from base.local_workers import run_jobs
 from base.options import split
-from base.pool import WorkerDied, run_jobs
+from base.workers import WorkerDied
 from checkpoints import Card, all_of, folder_of, read_card, save
 from games import load
 from games.record import GameRecord
@@ -115,7 +116,7 @@ def adds_many(path):
 
 def test_two_processes_at_once_lose_nothing_and_play_nothing_twice(tmp_path):
     path = tmp_path / "nim.sqlite"
-    assert [done for _, done in run_jobs(adds_many, [path, path], 2, start="fork")] == [25, 25]
+    assert [done for _, done in run_jobs(adds_many, [path, path], 2)] == [25, 25]
     with Store(path, NIM) as opened:
         assert opened.counts()[RANDOM, OTHER].blocks == 50
         assert [number for _, _, number in rows(opened)] == list(range(50))
@@ -131,7 +132,7 @@ def adds_and_dies(path):
 def test_a_killed_process_loses_nothing_that_was_added(tmp_path):
     path = tmp_path / "nim.sqlite"
     with pytest.raises(WorkerDied):
-        list(run_jobs(adds_and_dies, [path], 1, start="fork"))
+        list(run_jobs(adds_and_dies, [path], 1))
     with Store(path, NIM) as opened:
         assert opened.counts()[RANDOM, OTHER].blocks == 7
         assert opened.take(RANDOM, OTHER) == 8

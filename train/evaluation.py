@@ -28,8 +28,9 @@ from arena.standings import brief, signed
 from arena.store import Store, default_file
 from arena.tally import Estimate
 from base.errors import UserError, require
+from base.local_workers import run_jobs
 from base.options import written
-from base.pool import run_jobs
+from base.workers import Workers
 from games import Game
 from train.log import RunLog
 
@@ -85,7 +86,7 @@ class Evaluate(Protocol):
 class Arena:
     """Measures as `python -m arena` does."""
 
-    def __init__(self, settings: EvaluationSettings, workers: int, file: Path | None = None) -> None:
+    def __init__(self, settings: EvaluationSettings, workers: Workers | int, file: Path | None = None) -> None:
         """`file`: where the ladder's results are; without it, where `python -m arena rate` has them."""
         self.settings, self.workers, self.file = settings, workers, file
 
