@@ -1,12 +1,16 @@
-"""Names of networks, without torch: the kinds in the folder, and the size in a network's text."""
+"""Names around networks, without torch: the kinds in the folder, the size in a network's text, precisions."""
 
 from __future__ import annotations
 
 import functools
 import re
 from pathlib import Path
+from typing import Literal
 
-from base.errors import UserError
+from base.errors import UserError, nearest
+
+Precision = Literal["auto", "fp32", "bf16"]
+PRECISIONS = ("auto", "fp32", "bf16")
 
 FOLDER = Path(__file__).parent
 
@@ -34,3 +38,12 @@ def parse_size(kind: str, text: str, meaning: str) -> tuple[int, int]:
     if found is None:
         raise UserError(f"{kind}: expected {meaning}, as in {kind}:3x32, got '{text}'")
     return int(found[1]), int(found[2])
+
+
+def choose_precision(precision: str, has_bf16: bool) -> str:
+    """`fp32` or `bf16`; auto is bf16 where the hardware computes with it."""
+    if precision not in PRECISIONS:
+        raise UserError(
+            f"precision: expected one of {', '.join(PRECISIONS)}, got '{precision}'{nearest(precision, PRECISIONS)}"
+        )
+    return ("bf16" if has_bf16 else "fp32") if precision == "auto" else precision

@@ -23,7 +23,6 @@ from numba.core import config
 from base.errors import UserError, nearest
 
 VARIABLE = "ZERMELO_INSTRUCTIONS"
-PRECISIONS = ("auto", "fp32", "bf16")
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Instructions:
 SETS = {
     each.name: each
     for each in (
-        Instructions("avx512", positions=(24, 12, 8), dense=4),
+        Instructions("avx512", positions=(24, 11, 9), dense=4),
         Instructions("avx2", positions=(6,), dense=2),
         Instructions("neon", positions=(6,), dense=2),
         Instructions("portable"),
@@ -99,19 +98,11 @@ def has_bf16(instructions: Instructions) -> bool:
 
 
 def choose(name: str = "") -> Instructions:
-    """The instruction set of that name; without a name that of the environment variable, or the fastest one here."""
+    """The instruction set of that name; without a name that of the environment variable, or the fastest one here.
+
+    All of them run on every CPU, as code for registers that the CPU lacks is code for several smaller ones; only slower.
+    """
     name = name or os.environ.get(VARIABLE, "") or available()[0]
-    if name not in available():
-        raise UserError(
-            f"{VARIABLE}: expected one that this CPU has, {', '.join(available())}; got '{name}'{nearest(name, available())}"
-        )
+    if name not in SETS:
+        raise UserError(f"{VARIABLE}: expected one of {', '.join(SETS)}, got '{name}'{nearest(name, SETS)}")
     return SETS[name]
-
-
-def resolve_precision(precision: str, instructions: Instructions) -> str:
-    """`fp32` or `bf16`; auto is bf16 where the CPU computes with it."""
-    if precision not in PRECISIONS:
-        raise UserError(
-            f"precision: expected one of {', '.join(PRECISIONS)}, got '{precision}'{nearest(precision, PRECISIONS)}"
-        )
-    return ("bf16" if has_bf16(instructions) else "fp32") if precision == "auto" else precision
