@@ -15,7 +15,7 @@ from nets.compiled.form import CannotCompile, apply_form
 from nets.compiled.forward import Judge, judge_for
 from nets.compiled.instructions import Instructions, choose, has_bf16
 from nets.compiled.packing import Packer
-from nets.compiled.program import Network, aligned
+from nets.compiled.program import Packed, aligned
 from nets.compiled.reference import Reference
 from nets.folding import Floats, Weights
 from nets.names import Precision, choose_precision
@@ -33,17 +33,17 @@ class CompiledNet:
     """A network as it was when this was made, ready to run on this CPU. Threads may share it, each with a scratch of its own."""
 
     judge: Judge
-    """judge(network, scratch, observation, logits, utilities) for one position: observation float32 [channels, rows, columns],
+    """judge(weights, scratch, observation, logits, utilities) for one position: observation float32 [channels, rows, columns],
     logits float32 [A] over the mover's numbers of the actions, utilities float32 [P] relative to the mover. A plain function for
     kernels to close over; equal functions for equal board widths, precisions and instruction sets, whatever the network."""
-    network: Network
+    weights: Packed
     """The first argument of `judge`."""
 
     def __init__(
-        self, network: Network, words: int, game: Game, precision: str, instructions: Instructions
+        self, weights: Packed, words: int, game: Game, precision: str, instructions: Instructions
     ) -> None:
         """`of` makes one."""
-        self.network, self.precision, self.instructions = network, precision, instructions.name
+        self.weights, self.precision, self.instructions = weights, precision, instructions.name
         self.observation, self.actions, self.players = game.rules.observation, game.actions, game.players
         columns = self.observation[2]
         self.judge = judge_for(columns, instructions, precision == "bf16")
@@ -73,7 +73,7 @@ class CompiledNet:
         outcome = OutcomeLayout.of(game.rules)
         packer = Packer(Weights(weights), game.rules, outcome, chosen, resolved == "bf16")
         apply_form(text, packer)
-        net = cls(packer.network(), packer.scratch, game, resolved, chosen)
+        net = cls(packer.packed(), packer.scratch, game, resolved, chosen)
         net._check(weights, text, outcome)
         return net
 
@@ -99,7 +99,7 @@ class CompiledNet:
             scratch = self._spare.pop()
         except IndexError:  # the others are in use by other threads
             scratch = self.scratch()
-        self._batch(self.network, scratch, np.require(observations, None, ["C", "W"]), logits, utilities)
+        self._batch(self.weights, scratch, np.require(observations, None, ["C", "W"]), logits, utilities)
         self._spare.append(scratch)
         return logits, utilities
 
@@ -129,8 +129,8 @@ def sample(shape: tuple[int, int, int], count: int) -> Floats:
 def _batch_for(columns: int, instructions: Instructions, half: bool) -> Callable[..., Any]:
     judge = judge_for(columns, instructions, half)
 
-    def judge_batch(network: Any, scratch: Any, observations: Any, logits: Any, utilities: Any) -> None:
+    def judge_batch(packed: Any, scratch: Any, observations: Any, logits: Any, utilities: Any) -> None:
         for i in range(len(observations)):
-            judge(network, scratch, observations[i], logits[i], utilities[i])
+            judge(packed, scratch, observations[i], logits[i], utilities[i])
 
     return compiled(judge_batch, label="the network")

@@ -23,18 +23,18 @@ _PORTABLE = Layers(
 
 @functools.cache  # one function per form, so that kernels that close over it are made once, too
 def judge_for(columns: int, instructions: Instructions, half: bool) -> Judge:
-    """For boards of so many columns: judge(network, scratch, observation, logits, utilities).
+    """For boards of so many columns: judge(weights, scratch, observation, logits, utilities).
 
-    It reads the observation (float32 [channels, rows, columns]) and writes policy logits [A] over the mover's numbers of the actions
-    and utilities [P] relative to the mover. Plain Python, to be compiled with whatever calls it.
+    `weights` is `Packed`. It reads the observation (float32 [channels, rows, columns]) and writes policy logits [A] over the mover's numbers of the actions
+    and utilities [P] relative to the mover. Plain Python, to be compiled with its caller.
     """
     used = _PORTABLE if instructions.is_portable else layers(columns, instructions, half)
     planes, vector, convolution, dense, pool, spread = used
 
-    def judge(network: Any, scratch: Any, observation: Any, logits: Any, utilities: Any) -> None:
-        weights = network.weights
-        for i in range(len(network.program)):
-            op = network.program[i]
+    def judge(packed: Any, scratch: Any, observation: Any, logits: Any, utilities: Any) -> None:
+        weights = packed.numbers
+        for i in range(len(packed.program)):
+            op = packed.program[i]
             kind = op.kind
             if kind == CONVOLUTION:
                 convolution(weights, scratch, op)

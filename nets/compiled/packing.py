@@ -26,7 +26,7 @@ from nets.compiled.program import (
     SPREAD,
     UTILITIES,
     VECTOR,
-    Network,
+    Packed,
     aligned,
 )
 from nets.folding import Floats, Weights
@@ -73,7 +73,7 @@ class Place:
 
 
 class Packer:
-    """`form.FormLayers` that writes a program. `network()` is the result, `scratch` how many words it needs."""
+    """`form.FormLayers` that writes a program. `packed()` is the result, `scratch` how many words it needs."""
 
     def __init__(self, weights: Weights, rules: Rules, outcome: OutcomeLayout, instructions: Instructions, half: bool) -> None:
         self._weights, self._outcome, self._instructions, self._half = weights, outcome, instructions, half
@@ -85,7 +85,7 @@ class Packer:
         self._sums: list[dict[str, int]] = []
         self.scratch = 0
 
-    def network(self) -> Network:
+    def packed(self) -> Packed:
         self._weights.finish()
         widest = max((op["blocks"] for op in self._sums), default=0)
         sums = self._reserve(BLOCK * widest)
@@ -95,9 +95,9 @@ class Packer:
         for i, op in enumerate(self._program):
             for name, value in op.items():
                 program[i][name] = value
-        packed = aligned(self._words)
-        packed[:] = np.concatenate(self._packed)
-        return Network(program, packed)
+        numbers = aligned(self._words)
+        numbers[:] = np.concatenate(self._packed)
+        return Packed(program, numbers)
 
     # ── layers ──
 

@@ -1,4 +1,4 @@
-"""A network as data: a list of operations over one scratch array, and one array of packed weights.
+"""A network as data: a list of operations over one scratch array, and one array of numbers (weights, biases).
 
 The compiled code (`forward.py`) is a loop over these operations, so it depends on no weight and on no number of blocks, channels
 or outputs. `packing.py` writes the list.
@@ -52,13 +52,13 @@ FIELDS = (
 OPERATION = np.dtype((np.record, [(name, np.int64) for name in FIELDS]))  # type: ignore[arg-type]
 
 
-class Network(NamedTuple):
-    """What compiled code reads. Its types are the same for every network."""
+class Packed(NamedTuple):
+    """A network's weights as compiled code reads them. The types are the same for every network."""
 
     program: np.ndarray[Any, Any]
     """[operations] of `OPERATION`."""
-    weights: np.ndarray[Any, np.dtype[np.float32]]
-    """Packed weights, biases and declared utilities."""
+    numbers: np.ndarray[Any, np.dtype[np.float32]]
+    """Weights, biases and declared utilities, where the operations say."""
 
 
 def aligned(words: int) -> np.ndarray[Any, np.dtype[np.float32]]:
