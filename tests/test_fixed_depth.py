@@ -294,14 +294,14 @@ def not_over_soon(game, state):
     return not all(game.is_terminal(game.result(state, action)) for action in game.legal_actions(state))
 
 
-def test_a_turn_deeper_than_the_scratch_space_gets_more_of_it(monkeypatch):
+def test_turn_deeper_than_the_workspace_is_searched_again_with_more_levels(monkeypatch):
     game = load("checkers")
     states = random_positions(game, 200, seed=3)
     search = Minimax(game, 2)
     expected = [search.choose(state).actions for state in states]
     monkeypatch.setattr(fixed_depth, "SPARE", 1)
-    given = []
-    monkeypatch.setattr(search, "settings", lambda levels: (given.append(levels), ())[1])
+    given, workspace = [], search.workspace
+    monkeypatch.setattr(search, "workspace", lambda state, levels: (given.append(levels), workspace(state, levels))[1])
     assert [search.choose(state).actions for state in states] == expected
     assert set(given) >= {3, 6}
 
