@@ -13,7 +13,7 @@ from base.bits import U
 from base.errors import UserError
 from base.seeds import mix
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
-from classical.alphabeta.fit_probcut import main as fit_probcut
+from classical.alphabeta.probcut.__main__ import main as fit_probcut
 from classical.eval import Eval, default_eval
 from games import Game, Rules, load
 from games.choice import Choice
