@@ -7,8 +7,8 @@
 
 {tables}
 
-Each table's columns are explained where it is made: ablation.py, solver.py, rollouts.py, depths.py. All but `depths` run on one core
-and count its time alone, so other work on the machine disturbs them little; ratios of one run can be relied on, digits cannot.
+Each table's columns are explained in its file: ablation.py, solver.py, rollouts.py, depths.py. All but `depths` run on one core and
+measure processor time, so other work on the machine has little effect; ratios within one run are reliable, absolute figures less so.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ TABLES: dict[str, Table] = {
 MOST = {"depth": 40, "mb": 1 << 20, "simulations": 10_000_000, "each": 1_000_000, "workers": 1024}
 HELP = {
     "positions": "ablation: for each game; solver: for each ply",
-    "depth": "ablation: nodes to this depth (left out: by game); depths: up to this one (left out: 8)",
-    "nodes": "ablation: what takes more is extrapolated",
+    "depth": "ablation: nodes to this depth (default: by game); depths: up to this one (default: 8)",
+    "nodes": "ablation: a search that needs more is extrapolated",
     "mb": "ablation, solver: of the transposition table",
     "simulations": "rollouts: in the one tree",
     "each": "rollouts: in each of 64 trees",
@@ -50,10 +50,8 @@ def main(argv: Sequence[str]) -> int:
     assert __doc__
     about = "\n".join(f"    {name:12}{table.about}" for name, table in TABLES.items())
     parser = Arguments(description=__doc__.format(tables=about))
-    parser.add_argument("games", nargs="*", metavar="GAME", help="with options; none: those of each table")
-    parser.add_argument(
-        "--table", nargs="+", choices=list(TABLES), metavar="TABLE", help="left out: all but first-move"
-    )
+    parser.add_argument("games", nargs="*", metavar="GAME", help="with options; default: those of each table")
+    parser.add_argument("--table", nargs="+", choices=list(TABLES), metavar="TABLE", help="default: all but first-move")
     parser.add_argument("--json", action="store_true", help="one JSON object instead")
     for each in fields(Options):
         whole = partial(count, most=MOST.get(each.name, 10**12))
@@ -77,7 +75,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def games_of(table: Table, given: Sequence[Game]) -> Iterator[Game]:
-    """Those asked for that the table takes, or else its own."""
+    """The requested games that the table applies to, or its own."""
     for game in given or [load(text) for text in table.games]:
         if table.takes(game):
             yield game

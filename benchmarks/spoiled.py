@@ -1,4 +1,4 @@
-"""Runs spoiled on purpose: does the watch say what is wrong with each, and nothing of a healthy one?
+"""Runs with a planted fault: do the diagnostics name each fault, and none in a healthy run?
 
     python -m benchmarks.spoiled                        # all of them, three minutes each, two at a time
     python -m benchmarks.spoiled --only rate frozen --minutes 2 --game tic_tac_toe
@@ -7,16 +7,16 @@
 |---------|-----------------------------------------------------------------------------------------------------------------|
 | healthy | nothing                                                                                                         |
 | sign    | the sign of the value that is learned is flipped                                                                |
-| view    | the network's answer reaches the search with its sign flipped                                                   |
+| view    | the network's output reaches the search with its sign flipped                                                   |
 | noise   | nothing is random: no noise, no openings from the policy, temperature 0                                          |
-| target  | the temperature by which a move is chosen gets into the policy to learn                                         |
-| rate    | the learning rate is a hundred times what it was                                                                |
+| target  | the move temperature is applied to the policy target as well                                                    |
+| rate    | the learning rate is a hundred times the default                                                                |
 | frozen  | the replay window takes no games after the first two iterations                                                 |
 | opening | all games begin with the same four moves                                                                        |
 | resign  | a player resigns as soon as it expects a little less than a draw                                                |
 
-What no setting can spoil is patched into the code of the run's own process; the watch sees what it sees of any run. Each run has a
-folder of its own, which stays with `--keep`. Exit code 1 where a trouble was not named, or a healthy run was warned of.
+Faults that no setting produces are patched into the code of the run's process; the diagnostics read the same files as of any run. Each
+run has its own folder, which is kept with `--keep`. Exit code 1 if a fault was not named, or a healthy run had a warning.
 """
 
 from __future__ import annotations

@@ -343,7 +343,7 @@ def test_what_lies_beyond_the_counter_is_found_where_a_capture_ends_it():
         ("dots_and_boxes:players=3", "two players, zero-sum and without chance"),
         ("tree:two_ply.json", "expected utilities -1, 0 and 1"),
         ("connect_four", "at most 1,000,000 positions"),
-        ("go:size=2", "two ways to one of them disagree"),
+        ("go:size=2", "two paths to one of them allow different actions"),
     ],
 )
 def test_games_that_no_table_fits_are_refused(name, complaint):
