@@ -150,9 +150,9 @@ def make_expectiminimax(game: Game, /, depth: Depth, pruning: bool = True, eval:
     return Expectiminimax(game, depth, eval_of(game, eval), pruning)
 
 
-def make_alphabeta(game: Game, /, eval: str | None = None, **organs: Any) -> Thinker:
-    """alpha-beta, every organ switchable; two players, zero sum, no dice"""
-    return AlphaBeta(game, AlphaBetaSettings(**organs), eval_of(game, eval))
+def make_alphabeta(game: Game, /, eval: str | None = None, **settings: Any) -> Thinker:
+    """alpha-beta, every enhancement switchable; two players, zero sum, no dice"""
+    return AlphaBeta(game, AlphaBetaSettings(**settings), eval_of(game, eval))
 
 
 def make_uct(
@@ -278,7 +278,7 @@ def options_of(kind: str) -> Options:
     sources: list[Callable[..., Any]] = [FACTORIES[kind], with_book]
     if kind == "alphabeta":
         sources.insert(0, AlphaBetaSettings)
-    return Options(kind, *sources, skip=("game", "organs"))
+    return Options(kind, *sources, skip=("game", "settings"))
 
 
 def make_player(text: str, game: Game) -> Player:

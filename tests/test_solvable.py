@@ -50,7 +50,7 @@ def test_half_of_the_games_decide():
         require(game, Trial("nowhere", 0.0, 1, 1))
 
 
-def test_with_a_limit_of_its_own_the_solver_plays_any_position_that_it_suffices_for():
+def test_with_a_limit_of_its_own_the_solver_plays_any_position_within_it():
     chess = load("chess")
     player = make_player("solver:mb=1,nodes=20000", chess)
     assert player.text == "solver:mb=1,distance=off,nodes=20000"
@@ -60,7 +60,7 @@ def test_with_a_limit_of_its_own_the_solver_plays_any_position_that_it_suffices_
         player.choose(chess.initial())
 
 
-def test_what_is_not_solved_within_the_limit_loses_the_game_with_the_reason():
+def test_a_position_not_solved_within_the_limit_forfeits_the_game():
     game = load("connect_four")
     players = [make_player("solver:mb=1,nodes=100", game), make_player("random", game)]
     record = play_game(game, players, Opening(), 1)

@@ -1,4 +1,4 @@
-"""Tables of a game's endgame classes: `build_endgames(game)` gives the code of every index that `endgame_index` knows.
+"""Tables of a game's endgame classes: `build_endgames(game)` gives the code of every index of `endgame_index`.
 
 Classes are built in the order of the rules' `endgames`, since captures and promotions lead to earlier ones. The graph of each class is
 generated forward (`linker`) and solved (classical/tables/graph.py). Positions in the middle of a turn have no index: they become nodes

@@ -21,7 +21,7 @@ import numpy as np
 from base.bits import U
 from base.seeds import mix
 from classical.tables.codes import NONE, plies_of
-from classical.types import Codes
+from classical.types import Codes, Records
 from games import Rules
 from games.types import Bits, GameState, Integer
 
@@ -65,11 +65,11 @@ def code_at(table: Codes, index: Integer) -> Integer:
     return np.int64(table[index])
 
 
-def _keyed(rules: Rules) -> Callable[[Codes, GameState], Integer]:
+def _keyed(rules: Rules) -> Callable[[Records, GameState], Integer]:
     """Linear probing by key(state)."""
     key = rules.key
 
-    def probe(table: Codes, state: GameState) -> Integer:
+    def probe(table: Records, state: GameState) -> Integer:
         slots = len(table)
         if slots == 0:
             return np.int64(NONE)
