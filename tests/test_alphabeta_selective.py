@@ -422,7 +422,7 @@ def test_probcut_is_for_the_eval_whose_errors_were_measured(tmp_path: Any, monke
     assert (
         fit_probcut(["othello", "--positions", "40", "--depth", "3", "--eval", str(tmp_path / "other.eval.json")]) == 0
     )
-    fitted = AlphaBeta(game, settings, other)._workspace[0]["probcut"]
+    fitted = AlphaBeta(game, settings, other)._workspace[0]["pairs"]
     assert fitted[3, 0]["shallow"] == 1 and fitted[3, 0]["error"] > 0
 
 
