@@ -42,6 +42,7 @@ from benchmarks.tables import Column, Options, Row, Table, random_position
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.minimax import Minimax
 from games import Game
+from games.types import GameState
 
 
 class Suite(NamedTuple):
@@ -136,7 +137,7 @@ def settings(step: Step, **limits: Any) -> AlphaBetaSettings:
     return AlphaBetaSettings.plain(**(limits | step.switches))
 
 
-def positions(game: Game, plies: int, target: int, options: Options) -> Sequence[Any]:
+def positions(game: Game, plies: int, target: int, options: Options) -> Sequence[GameState]:
     """Up to `options.positions` that the default search does not prove."""
     if game.name == "chess":
         texts = (one["fen"] for one in checked(read_json(BRATKO_KOPEC), str(BRATKO_KOPEC)))
@@ -144,7 +145,7 @@ def positions(game: Game, plies: int, target: int, options: Options) -> Sequence
     else:
         candidates = (random_position(game, plies, options.seed * 1_000_003 + i) for i in range(20 * options.positions))
     usual = AlphaBeta(game, AlphaBetaSettings(depth=target, nodes=options.nodes, tt_mb=options.mb))
-    states: list[Any] = []
+    states: list[GameState] = []
     for state in candidates:
         usual.new_game()
         if not usual.choose(state).proven:
@@ -158,7 +159,7 @@ def positions(game: Game, plies: int, target: int, options: Options) -> Sequence
     return states
 
 
-def by_depth(game: Game, step: Step, states: Sequence[Any], target: int, options: Options) -> list[list[Found]]:
+def by_depth(game: Game, step: Step, states: Sequence[GameState], target: int, options: Options) -> list[list[Found]]:
     """[depth - 1][position], up to the target or to the last depth that every position reaches within the limit."""
     levels: list[list[Found]] = []
     for depth in range(1, target + 1):
@@ -182,7 +183,7 @@ def player_of(game: Game, step: Step, depth: int, options: Options) -> AlphaBeta
     return AlphaBeta(game, settings(step, depth=depth, nodes=options.nodes, tt_mb=options.mb))
 
 
-def search(player: AlphaBeta | Minimax, state: Any) -> Found:
+def search(player: AlphaBeta | Minimax, state: GameState) -> Found:
     if isinstance(player, AlphaBeta):
         player.new_game()
     start = time.process_time()

@@ -12,9 +12,8 @@ enhancement that costs more time than it saves loses. The default player has tho
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import Any
 
 from arena.match import Match
 from arena.standings import signed
@@ -129,7 +128,7 @@ def shown(name: str, enhancement: str, tally: Tally) -> str:
     return line(cells)
 
 
-def line(cells: Any) -> str:
+def line(cells: Iterable[object]) -> str:
     return "".join(f"{cell:>{room}}" for cell, room in zip(cells, COLUMNS.values(), strict=True))
 
 

@@ -12,7 +12,7 @@ Kopec and Bratko, "The Bratko-Kopec Experiment: A Comparison of Human and Comput
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ def shown(row: Row) -> str:
     return line([*cells, str(row.depth), short(row.nodes), f"{row.seconds:.2f}"])
 
 
-def line(cells: Any) -> str:
+def line(cells: Iterable[object]) -> str:
     return "".join(f"{cell:>{room}}" for cell, room in zip(cells, COLUMNS.values(), strict=True))
 
 

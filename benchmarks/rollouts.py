@@ -16,7 +16,6 @@ start of a game are fixed, the same for both sides.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -109,7 +108,7 @@ def peer_search(game: Game, simulations: int) -> Callable[[int], object] | None:
     return search
 
 
-def times(ratio: Any) -> str:
+def times(ratio: float) -> str:
     return f"{ratio:.1f}×"
 
 

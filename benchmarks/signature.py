@@ -23,6 +23,7 @@ from base.seeds import below, generator, uniform
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.eval import Eval
 from games import Game, load
+from games.types import GameState
 
 STORED = Path(__file__).parent.parent / "tests" / "data" / "signature.json"
 
@@ -85,7 +86,7 @@ def cases() -> Iterator[dict[str, Any]]:
                 }
 
 
-def position(game: Game, plies: int, number: int) -> Any:
+def position(game: Game, plies: int, number: int) -> GameState:
     rng = generator(number, "signature", game.name)
     state = game.initial()
     for _ in range(plies):

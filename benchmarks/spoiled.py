@@ -43,7 +43,7 @@ GAMES: dict[str, tuple[str, ...]] = {
     "connect_four": ("net=resnet:1x16", "games=64", "selfplay.simulations=32", "selfplay.fast_simulations=8"),
     "tic_tac_toe": ("net=mlp:2x64", "games=64"),
 }
-"""Small networks and iterations, so that three minutes of a part of a core are some twenty iterations."""
+"""Small networks and iterations, so that three minutes of half a core are about twenty iterations."""
 FORCED = 4
 """Moves of the one opening."""
 
@@ -131,11 +131,11 @@ def force_opening() -> None:
 class Spoil:
     wrong: str
     named: tuple[str, ...]
-    """Warnings that name it: any of them."""
+    """Warnings of which any one names the fault."""
     patch: Callable[[], None] = nothing
     changes: tuple[str, ...] = ()
     game: str = "tic_tac_toe"
-    """In which it shows."""
+    """The game in which it shows."""
 
 
 SPOILS = {
@@ -182,7 +182,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def spoiled_run(name: str, game: str, minutes: float, seed: int, folder: str) -> int:
-    """In a process of its own, which plays the games too, so that what is patched here is patched for all of the run."""
+    """The run in one process that also plays the games, so that a patch applies to all of it."""
     from train.__main__ import main as train
 
     spoil = SPOILS[name]
@@ -198,9 +198,9 @@ class Watched:
     game: str
     games: int
     raised: dict[str, int]
-    """Warnings, and after how many games each came first."""
+    """Warnings, and the number of games at which each came first."""
     ending: str
-    """The last line that it said, where it did not end well."""
+    """The last line of output of a run that failed."""
 
     @property
     def is_right(self) -> bool:
@@ -226,7 +226,7 @@ def watched(name: str, options: Any, home: Path) -> Watched:
 
 
 def table(found: Sequence[Watched]) -> str:
-    """In Markdown."""
+    """The results as Markdown."""
     lines = ["| spoiled | game | games | warnings, after so many games | named |", "|---|---|---|---|---|"]
     for each in found:
         told = ", ".join(f"{name} ({games})" for name, games in each.raised.items()) or "none"

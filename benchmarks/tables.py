@@ -14,6 +14,7 @@ from typing import Any
 from base.local_workers import cores
 from base.seeds import below, generator
 from games import CHANCE, Game
+from games.types import GameState
 
 Row = dict[str, Any]
 
@@ -86,7 +87,7 @@ def count(text: str, most: int = 10**12) -> int:
     return int(text)
 
 
-def random_position(game: Game, plies: int, seed: int) -> Any:
+def random_position(game: Game, plies: int, seed: int) -> GameState:
     """The position after so many uniformly random actions, dice included; a game that ends earlier is started again."""
     rng = generator(seed, "position", game.name, plies)
     while True:
@@ -100,7 +101,7 @@ def random_position(game: Game, plies: int, seed: int) -> Any:
             return state
 
 
-def first_position(game: Game) -> Any:
+def first_position(game: Game) -> GameState:
     """The first position with a player to move; dice before it are fixed."""
     state = game.initial()
     while game.to_move(state) == CHANCE:

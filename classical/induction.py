@@ -1,5 +1,6 @@
 """Backward induction over every reachable position: any number of players, any payoffs, with or without chance.
 
+>>> from games import load
 >>> game = load("tree:three_players.json")
 >>> Induction(game).utilities(game.initial())
 (0.125, 0.25, 0.75)

@@ -1,9 +1,11 @@
 """Exact solving of small games: the reference by which learned players are measured.
 
+>>> from games import load
 >>> game = load("connect_four")
 >>> solver = Solver(game)
 >>> found = solver.solve(game.play("4 4 4 4 4 2 2 2 2 3"))
 >>> found.value, [game.names[action] for action in found.actions]
+(1.0, ['2', '3', '4', '5', '6', '7'])
 
 Two-player zero-sum games without chance that declare their utilities (`Rules.values`) are searched to the end by the kernel of
 `prover.py`; all others by backward induction (`induction.py`), for trees and other tiny games. Proven bounds are kept from one call to

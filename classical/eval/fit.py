@@ -1,9 +1,5 @@
 """Weights of the linear EVAL fitted to the outcomes of games, with standard errors.
 
-    fit = fit_rows(rows)                            # rows of `classical.eval.positions`
-    fit.theta, fit.errors                           # [F]: unit · weight, and standard errors
-    weights = eval_of(game, fit, "self-play")       # an Eval, to be saved and played with
-
 EVAL = tanh(θ·f) is the expected utility, so (1 + EVAL) / 2 = σ(2 θ·f): the fit to outcomes is a logistic regression, with a draw as
 half a win. Features are antisymmetric, so there is no intercept. Newton's method in float64; the same games give the same bits.
 

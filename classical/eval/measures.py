@@ -1,8 +1,4 @@
-"""How well expected utilities match the outcomes of games: those of a linear EVAL, of a network, of a search.
-
-found = judge(expected, outcomes)      # two arrays [n] of utilities in [-1, 1], from one player's point of view each
-found.loss, found.sign, found.brier, found.spread
-"""
+"""How well expected utilities match the outcomes of games: those of a linear EVAL, of a network, of a search."""
 
 from __future__ import annotations
 
@@ -36,6 +32,7 @@ class Judged:
 
 
 def judge(expected: Array, outcomes: Array) -> Judged:
+    """`expected` and `outcomes`: utilities [n] in [-1, 1], each pair from one player's point of view."""
     guess, end = np.asarray(expected, np.float64), np.asarray(outcomes, np.float64)
     if not len(guess):
         return Judged(0, *[float("nan")] * 4)

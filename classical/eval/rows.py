@@ -1,9 +1,5 @@
 """Games as arrays, and their positions as rows of features: the data that a linear EVAL is fitted to.
 
-    games = game_arrays(game, records)              # or Window.played()
-    rows = positions(game, games)                   # every position, replayed once in compiled code
-    rows.quiet()                                    # those like the leaves of a search, where EVAL is used
-
 A position of two players with zero sum is one row, from the mover's point of view: features are antisymmetric, so the opponent's row
 would add nothing. Otherwise it is one row per player. Chance nodes have no row.
 """

@@ -1,9 +1,4 @@
-"""A fitted EVAL as a table: beside the weights set by hand, and beside those of material alone.
-
-found = study(game, rows, "runs/first")
-print(found.text(game))
-found.weights.save(path)
-"""
+"""A fitted EVAL as a table: beside the weights set by hand, and beside those of material alone."""
 
 from __future__ import annotations
 

@@ -2,11 +2,6 @@
 
     EVAL(s, p) = 0.999 · tanh(unit · w·f(s, p))                       strictly between a loss and a win
 
-    weights = default_eval(game)                                      # set by hand in the game's file
-    weights = Eval.load("strong.eval.json", game)                     # refused if it is of another game
-    print(weights)
-    weights.value(game, state, player)                                # the utility that `player` may expect, in (-1, 1)
-
 Features of two players are antisymmetric, so EVAL is too: EVAL(s, 0) = -EVAL(s, 1), to the last bit. Compiled searches close over
 `evaluator(rules)` and take weights as an argument: one compiled search serves all weights. The weighted sum of features is Shannon's,
 "Programming a Computer for Playing Chess" (1950).

@@ -1,9 +1,13 @@
 """The interface of a game's tables for players and programs.
 
->>> tables = load_tables(load("tic_tac_toe"))
+>>> from classical.tables.codes import words
+>>> from games import load
+>>> game = load("tic_tac_toe")
+>>> tables = load_tables(game)
 >>> words(tables.code(game.initial()))
 'drawn'
->>> tables.choose(state).pv
+>>> tables.choose(game.play("a1")).action == game.id_of("b2")
+True
 """
 
 from __future__ import annotations
