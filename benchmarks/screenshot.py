@@ -59,9 +59,9 @@ def main(argv: Sequence[str]) -> int:
             ]
             command = [browser, *quiet, window, scale, wait, f"--screenshot={out}", f"{address}/#{options.page}"]
             out.unlink(missing_ok=True)
-            told = subprocess.run(command, capture_output=True, text=True, timeout=10 * PATIENCE)
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=10 * PATIENCE)
     if not out.exists():
-        raise UserError(f"{browser}: expected a picture, got {told.stderr.strip()[-300:] or 'none'}")
+        raise UserError(f"{browser}: expected a picture, got {ended.stderr.strip()[-300:] or 'none'}")
     print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
     return 0
 

@@ -59,16 +59,16 @@ def main(argv: Sequence[str]) -> int:
         parser.add_argument(f"--{each.name}", type=whole, default=default, metavar="N", help=HELP[each.name])
     given = parser.parse_args(argv)
     options = Options(**{each.name: getattr(given, each.name) for each in fields(Options)})
-    asked = given.table or [name for name, table in TABLES.items() if not table.is_asked_for]
-    games = {name: list(games_of(TABLES[name], [load(text) for text in given.games])) for name in asked}
+    names = given.table or [name for name, table in TABLES.items() if not table.on_request]
+    games = {name: list(games_of(TABLES[name], [load(text) for text in given.games])) for name in names}
     if not any(games.values()):
-        raise UserError(f"expected games of the tables {', '.join(asked)}, got {', '.join(given.games)}")
+        raise UserError(f"expected games of the tables {', '.join(names)}, got {', '.join(given.games)}")
     if given.json:
-        found = {name: [row for game in games[name] for row in measured(name, game, options)] for name in asked}
+        found = {name: [row for game in games[name] for row in measured(name, game, options)] for name in names}
         print(json.dumps({"machine": machine(True), "versions": versions(), "tables": found}, indent=2))
         return 0
     print(f"{machine(True)}; {', '.join(f'{name} {number}' for name, number in versions().items())}")
-    for name in asked:
+    for name in names:
         if games[name]:
             show(name, games[name], options)
     return 0

@@ -102,5 +102,5 @@ FIRST_MOVE = Table(
     columns={"move": Column(5), "value": Column(7, lambda value: f"{value:+g}"), "seconds": Column(9, short)},
     rows=first_moves,
     takes=lambda game: game.name == "connect_four",
-    is_asked_for=True,
+    on_request=True,
 )

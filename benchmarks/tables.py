@@ -63,7 +63,7 @@ class Table:
     takes: Callable[[Game], bool]
     """Whether the table applies to a game."""
     on_one_core: bool = True
-    is_asked_for: bool = False
+    on_request: bool = False
     """Shown only on request, because it takes long."""
 
 

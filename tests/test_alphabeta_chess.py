@@ -52,7 +52,7 @@ def test_every_mate_found_in_random_positions_exists() -> None:
 
 
 def test_a_position_in_check_allows_no_stand_pat() -> None:
-    # The queen takes a pawn, and the knight's check forks her: standing pat in check, white believes it keeps both.
+    # The queen takes a pawn, and the knight's check forks her: a stand-pat in check would keep both.
     #
     #   8  . . . . . . k .
     #   7  . . . . . p p p

@@ -157,7 +157,7 @@ def test_no_stand_pat_where_the_rules_force_a_capture() -> None:
 
 
 def test_quiescence_uses_no_eval_in_the_middle_of_a_turn() -> None:
-    # MIN takes once and must move on: whatever it does next, it is worse off. EVAL amid the turn (-0.9) is not to be believed.
+    # MIN takes once and must move on: every continuation is worse. EVAL in the middle of the turn (-0.9) must not count.
     tree = drawn(
         (
             0,
@@ -311,7 +311,7 @@ def test_late_actions_are_searched_less_deep() -> None:
 
 
 def test_late_actions_above_alpha_are_searched_in_full() -> None:
-    """The last of MIN's actions refutes, and shows it at the reduced depth too: it is searched again, and believed."""
+    """The last of MIN's actions refutes, and shows it at the reduced depth too: it is searched again, and counts."""
     replies = dict(zip(("a", "b", "x", "y"), (bush(0, 0.1, 3) for _ in range(4)), strict=True))
     tree = drawn((0, 0.0, {"enter": (1, 0.1, replies | {"rest": bush(0, -0.6, 3)}), "stay": bush(1, -0.2, 3, 2)}))
     choice = chosen(tree, depth=5, lmr=True, iterative=False, tt=False)

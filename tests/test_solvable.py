@@ -1,4 +1,4 @@
-"""Which games are small enough for the exact solver, and what the others are told."""
+"""Which games are small enough for the exact solver, and how the others are refused."""
 
 import pytest
 
@@ -23,9 +23,9 @@ def test_a_game_with_easy_late_positions_gives_a_sample_but_no_player():
     require(othello, LATE)
     with pytest.raises(
         UserError, match=r"half the way .* within 100,000 nodes each; got othello:size=8, where it solved \d"
-    ) as told:
+    ) as refusal:
         make_player("solver:mb=1", othello)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_chess_is_refused_at_once_by_the_player_and_by_the_sample():

@@ -246,9 +246,9 @@ def test_each_jump_of_a_turn_counts_as_a_ply():
     tables = tables_of("checkers")
     state = CHECKERS.parse("B:W6,14:B1")
     assert words(tables.code(state)) == "won in 2"
-    amid = CHECKERS.play("1x10", state)
-    assert CHECKERS.to_move(amid) == 0 and probed(tables, amid) == NONE
-    assert words(tables.code(amid)) == "won in 1"
+    middle = CHECKERS.play("1x10", state)
+    assert CHECKERS.to_move(middle) == 0 and probed(tables, middle) == NONE
+    assert words(tables.code(middle)) == "won in 1"
     assert CHECKERS.is_terminal(CHECKERS.play("1x10 10x17", state))
 
 

@@ -101,8 +101,8 @@ def study(game: Game, rows: Rows, source: str, total: int) -> Study:
     for name, only in subsets.items():
         guesses = np.zeros(len(rows))
         for half in range(2):
-            asked = rows.games % 2 == half
-            if asked.any() and not asked.all():
-                guesses[asked] = expected(fit_rows(rows.where(~asked), only).theta, rows.where(asked))
+            held_out = rows.games % 2 == half
+            if held_out.any() and not held_out.all():
+                guesses[held_out] = expected(fit_rows(rows.where(~held_out), only).theta, rows.where(held_out))
         judged[name] = judge(guesses, rows.outcomes)
     return Study(columns[FITTED], columns, judged, fits, total)
