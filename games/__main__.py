@@ -144,7 +144,7 @@ def run_trace(options: argparse.Namespace) -> int:
 def run_doctor(options: argparse.Namespace) -> int:
     game = load(options.game)
     print(f"{game.name}, version {game.version}: {options.games} random games")
-    findings = examine(game, options.games, options.seed, say=lambda line: print(f"  {line}", flush=True))
+    findings = examine(game, options.games, options.seed, report=lambda line: print(f"  {line}", flush=True))
     for finding in findings:
         print(f"\n{finding}")
     print(

@@ -26,7 +26,7 @@ NIM = load("nim")
             lambda: load("tree:two_ply.json").features(load("tree:two_ply.json").initial()),
             "two_ply.json has no features",
         ),
-        (lambda: NIM.random_games(0, seed=1), "games: expected at least 1, got 0"),
+        (lambda: NIM.random_games(0, seed=1), "count: expected at least 1, got 0"),
         (lambda: NIM.play("a-1 a2"), "ply 1: unknown action 'a2' in nim:most=7: legal are .*; did you mean 'a-2'.$"),
         (lambda: NIM.play("a-1 a-9"), r"ply 1: unknown action 'a-9' in nim:most=7: legal are .* \(14 in all\)$"),
     ],

@@ -66,7 +66,7 @@ HARMFUL = {
     "nothing to play": (
         "if state.cells[cell] == 0:",
         "if cell < 3 and state.cells[cell] == 0:",
-        "no legal action, and is_",
+        "no legal action where is_terminal",
     ),
     "no end": (
         "return state.plies == 5",
@@ -137,7 +137,7 @@ def test_a_loop_that_never_ends_is_found_by_the_doctor_with_its_line(tmp_path):
 def test_what_passed_is_remembered_by_its_content_and_what_changed_is_tried_again(tmp_path, monkeypatch):
     monkeypatch.setenv("ZERMELO_CACHE", str(tmp_path / "cache"))
     tried = []
-    monkeypatch.setattr("games.engine.trial.wander", lambda rules, *_, **__: tried.append(rules))
+    monkeypatch.setattr("games.engine.trial.walk", lambda rules, *_, **__: tried.append(rules))
     load(saved(tmp_path, SOUND)).perft(1)
     assert tried and len(list(cache_folder("tried").iterdir())) == 1
     tried.clear()

@@ -24,8 +24,9 @@ from base.errors import UserError, echoing, short
 from base.seeds import generator
 from base.threads import Overtime, interruptible, within
 from games.engine import kernels
+from games.engine.quick_laws import Breach
 from games.engine.rules import CHANCE, Rules
-from games.engine.trial import PATIENCE, Broken, try_out, wander
+from games.engine.trial import PATIENCE, try_out, walk
 from games.types import GameState, GameStates, Kernel, Planes
 
 MOST_SCRATCH = 1 << 29  # bytes
@@ -257,16 +258,16 @@ class Game:
                 return found
             levels *= 2  # turns of several actions reached deeper than there was room
 
-    def random_games(self, games: int, seed: int, state: GameState | None = None) -> tuple[tuple[float, ...], float]:
+    def random_games(self, count: int, seed: int, state: GameState | None = None) -> tuple[tuple[float, ...], float]:
         """Plays at random; mean utilities and mean number of plies."""
-        if games < 1:
-            raise UserError(f"games: expected at least 1, got {games}")
+        if count < 1:
+            raise UserError(f"count: expected at least 1, got {count}")
         totals = np.zeros(self.players)
         states = self.scratch(self.initial() if state is None else state, 2)
         actions = np.zeros(self.rules.max_legal, np.int32)
         play, rng = self.kernel(kernels.playouts), generator(seed, "random games")
-        plies = interruptible(lambda: play(states, actions, rng, games, totals))
-        return tuple((totals / games).tolist()), plies / games
+        plies = interruptible(lambda: play(states, actions, rng, count, totals))
+        return tuple((totals / count).tolist()), plies / count
 
     # ── inside ──
 
@@ -290,12 +291,12 @@ class Game:
 
         def play_on() -> None:
             for attempt in range(3):
-                wander(rules, state.copy(), generator(attempt, "position"), min(rules.max_plies, TRIED_PLIES))
+                walk(rules, state.copy(), generator(attempt, "position"), min(rules.max_plies, TRIED_PLIES))
 
         try:
             within(PATIENCE, play_on)
             if not CHANCE <= self._mover_at_the_end(state) < rules.players:
-                raise Broken("to_move", "an impossible player")
+                raise Breach("to_move", "an impossible player")
         except (Exception, Overtime):  # whatever the rules trip over
             raise UserError(f"position of {self.name}: the game can't be played on from '{short(text)}'") from None
 
