@@ -26,7 +26,7 @@ from base.options import Options, split
 from base.seeds import below, derive, generator
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.book import Book
-from classical.evaluation import Eval, default_eval, evaluator
+from classical.eval import Eval, default_eval, evaluator
 from classical.expectiminimax import Expectiminimax
 from classical.maxn import MaxN
 from classical.minimax import Minimax

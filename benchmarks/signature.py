@@ -21,7 +21,7 @@ from base.errors import Arguments, run_command
 from base.files import write_json
 from base.seeds import below, generator, uniform
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
-from classical.evaluation import Eval
+from classical.eval import Eval
 from games import Game, load
 
 STORED = Path(__file__).parent.parent / "tests" / "data" / "signature.json"

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from classical.evaluation import Eval, evaluator
+from classical.eval import Eval, evaluator
 from classical.fixed_depth import (
     CHANCE_CUTS,
     CUTS,

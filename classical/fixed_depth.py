@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from base.errors import UserError
-from classical.evaluation import Eval, default_eval, scratch
+from classical.eval import Eval, default_eval, scratch
 from classical.scores import UNIT, utility_of
 from games import CHANCE, Game, Rules
 from games.choice import Bound, Candidate, Choice

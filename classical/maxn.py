@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from classical.evaluation import INSIDE, evaluator
+from classical.eval import INSIDE, evaluator
 from classical.fixed_depth import EVALS, NOBODY, NODES, TOO_DEEP, FixedDepth, extend_line
 from classical.scores import UNIT, scorer, utility_of
 from games import CHANCE, Game, Rules

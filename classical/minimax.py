@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from base.errors import UserError
-from classical.evaluation import evaluator
+from classical.eval import evaluator
 from classical.fixed_depth import (
     EVALS,
     NOBODY,

@@ -15,7 +15,7 @@ What is damaged, or of another game or version, is refused in one sentence. The 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -310,6 +310,11 @@ def _bytes_of(game: Game, state: GameState) -> bytes:
 
 
 # ── reading them ──
+
+
+def finished(records: Iterable[GameRecord]) -> Iterator[GameRecord]:
+    """Those that can be learned from: they have moves and an outcome."""
+    return (record for record in records if record.outcome is not None and len(record))
 
 
 def read_records(path: StrPath, game: Game) -> Iterator[GameRecord]:

@@ -17,7 +17,7 @@ from base.errors import UserError
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.alphabeta.player import Search
 from classical.alphabeta.workspace import COUNTERS, END, FILLED, LEAF, LOWER, PRUNED
-from classical.evaluation import Eval, evaluator, scratch
+from classical.eval import Eval, evaluator, scratch
 from classical.scores import UNIT, WIN, score_of, utility_of
 from games import Game, Rules, load
 

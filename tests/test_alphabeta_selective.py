@@ -14,7 +14,7 @@ from base.errors import UserError
 from base.seeds import mix
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.alphabeta.fit_probcut import main as fit_probcut
-from classical.evaluation import Eval, default_eval
+from classical.eval import Eval, default_eval
 from games import Game, Rules, load
 from games.choice import Choice
 

@@ -13,13 +13,12 @@ from test_linear import random_games
 from arena.players import make_player
 from base.errors import UserError
 from base.log import LogWriter
-from classical.evaluation import Eval
+from classical.eval import Eval
 from games import load
-from games.record import GameRecord
+from games.record import GameRecord, finished
 from train.__main__ import main
 from train.config import compose
 from train.fitting import enough
-from train.games import finished
 from train.journal import read_history
 from train.loop import Loop
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from classical.evaluation import INSIDE, Eval, default_eval
+from classical.eval import INSIDE, Eval, default_eval
 from classical.minimax import Minimax
 from games import load, variants
 

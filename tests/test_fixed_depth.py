@@ -11,7 +11,7 @@ from test_evaluation import random_positions
 
 from base.errors import UserError
 from classical import fixed_depth
-from classical.evaluation import INSIDE, Eval, default_eval
+from classical.eval import INSIDE, Eval, default_eval
 from classical.expectiminimax import Expectiminimax
 from classical.maxn import MaxN
 from classical.minimax import Minimax, minimax_search

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from base.errors import UserError
+from classical.eval import judge
 from train.journal import History, Journal, read_history
-from train.measures import calibration, judge
+from train.measures import calibration
 
 
 def written(path: Path) -> History:

@@ -11,12 +11,9 @@ import pytest
 
 from arena.players import make_player
 from base.errors import UserError
-from classical.evaluation import Eval, default_eval
+from classical.eval import Eval, Rows, beside_hand, default_eval, eval_of, expected, fit_rows, game_arrays, positions
 from games import Game, Rules, load
 from games.record import GameRecord, make_record
-from train.linear import eval_of, expected, fit_rows
-from train.positions import Rows, played, positions
-from train.weights import beside_hand
 
 Array = np.ndarray[Any, Any]
 
@@ -111,7 +108,7 @@ def test_long_game_counts_as_much_as_a_short_one() -> None:
 def test_equal_games_are_one() -> None:
     game = load("tic_tac_toe")
     records = random_games(game, 30)
-    once, twice = (fit_rows(positions(game, played(game, each)).quiet()) for each in (records, records * 2))
+    once, twice = (fit_rows(positions(game, game_arrays(game, each)).quiet()) for each in (records, records * 2))
     assert (once.games, twice.games) == (30, 30)
     assert twice.theta == pytest.approx(once.theta, abs=1e-9)
     assert twice.errors == pytest.approx(once.errors, abs=1e-9)
@@ -130,7 +127,9 @@ def test_perfect_separation_stays_finite(games: int) -> None:
 
 def test_feature_that_never_occurred_is_named_also_in_a_table_of_stored_weights() -> None:
     game = load("nim")
-    weights = eval_of(game, fit_rows(positions(game, played(game, random_games(game, 30))).quiet()), "random games")
+    weights = eval_of(
+        game, fit_rows(positions(game, game_arrays(game, random_games(game, 30))).quiet()), "random games"
+    )
     rows = {line.split("   ")[0]: line for line in beside_hand(game, weights).splitlines()}
     assert rows["odd 32s"].endswith("never seen") and "±" in rows["odd 1s"]  # no heap is so large
 
@@ -151,7 +150,7 @@ def test_nothing_to_fit_to_is_refused() -> None:
 
 def test_bits_do_not_depend_on_the_threads_of_the_algebra() -> None:
     script = (
-        "import sys; sys.path.insert(0, 'tests'); from test_linear import drawn, np; from train.linear import fit_rows;"
+        "import sys; sys.path.insert(0, 'tests'); from test_linear import drawn, np; from classical.eval import fit_rows;"
         "print(fit_rows(drawn(np.linspace(-1, 1, 30), 3000, 10, 8)).theta.tobytes().hex())"
     )
     said = {
@@ -182,7 +181,7 @@ def in_check(rules: Rules) -> Any:
 def test_rows_are_what_replaying_by_hand_gives(name: str) -> None:
     game = load(name)
     records = random_games(game, 2) if name != "chess" else random_games(game, 1)
-    rows = positions(game, played(game, records))
+    rows = positions(game, game_arrays(game, records))
     at, ply, median = 0, 0, np.median([len(record) for record in records])
     for number, record in enumerate(records):
         states = record.positions(game)
@@ -203,7 +202,7 @@ def test_rows_are_what_replaying_by_hand_gives(name: str) -> None:
 
 def test_newest_games_are_taken_where_not_all_are_wanted() -> None:
     game = load("tic_tac_toe")
-    games = played(game, random_games(game, 10))
+    games = game_arrays(game, random_games(game, 10))
     rows, last = positions(game, games), positions(game, games, int(games.starts[-1] - games.starts[7]))
     later = rows.where(rows.games >= 7)
     assert last.plies.tolist() == later.plies.tolist()
@@ -249,7 +248,7 @@ def test_feature_that_never_occurred_keeps_its_weight() -> None:
 @pytest.mark.parametrize("name", ["connect_four", "dots_and_boxes:players=3"])
 def test_file_comes_back_and_plays(name: str, tmp_path: Path) -> None:
     game = load(name)
-    found = eval_of(game, fit_rows(positions(game, played(game, random_games(game, 40))).quiet()), "random games")
+    found = eval_of(game, fit_rows(positions(game, game_arrays(game, random_games(game, 40))).quiet()), "random games")
     path = tmp_path / "fitted.eval.json"
     found.save(path)
     assert Eval.load(path, game) == found
@@ -264,6 +263,6 @@ def test_file_comes_back_and_plays(name: str, tmp_path: Path) -> None:
 def test_fitted_to_random_connect_four_its_values_have_the_right_sign() -> None:
     game = load("connect_four")
     records = random_games(game, 300, 12)
-    found = eval_of(game, fit_rows(positions(game, played(game, records)).quiet()), "random games")
+    found = eval_of(game, fit_rows(positions(game, game_arrays(game, records)).quiet()), "random games")
     state = game.play("4 1 4 1 4")  # three in the centre, to be parried at once
     assert found.value(game, state, 0) > 0.1 > -0.1 > found.value(game, state, 1)

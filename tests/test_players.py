@@ -16,7 +16,7 @@ from arena.choosing import rounded
 from arena.drawing import built, drawn, tree_of
 from arena.players import FACTORIES, make_player
 from base.errors import UserError
-from classical.evaluation import default_eval
+from classical.eval import default_eval
 from games import load
 
 SMALL = ["random", "minimax:depth=2", "maxn:depth=2", "alphabeta:depth=2", "uct:sims=50", "solver:mb=1"]

@@ -19,7 +19,7 @@ from miniature import GAME, TINY, run, tiny
 
 from base.errors import UserError, run_command
 from base.files import write_json, write_text
-from classical.evaluation import Eval, default_eval
+from classical.eval import Eval, default_eval
 from games import load
 from train.__main__ import main
 from train.__main__ import parser as parser_of_runs

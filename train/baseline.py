@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from classical.evaluation import Eval
+from classical.eval import Eval, eval_of, expected, fit_rows, positions
 from games import Game
-from train.linear import eval_of, expected, fit_rows
-from train.positions import positions
 from train.window import Window
 
 Array = np.ndarray[Any, Any]

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from classical.eval import judge
 from selfplay.play import Work
 from selfplay.statistics import Statistics
 from train.learner import Losses
-from train.measures import agreement, correlation, explained, judge
+from train.measures import agreement, correlation, explained
 from train.window import Array, Batch, Window
 
 STAGES = 5

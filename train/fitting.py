@@ -15,13 +15,11 @@ from pathlib import Path
 
 from base.errors import UserError
 from base.options import written
+from classical.eval import game_arrays, positions, study
 from games import Game, load
-from games.record import GameRecord, read_records
-from train.games import finished
+from games.record import GameRecord, finished, read_records
 from train.names import RUNS, folder_of, name_for
-from train.positions import played, positions
 from train.recorded import existing
-from train.weights import study
 
 MOST = 4_000_000
 """Plies at most: what fits into memory, and more than a few dozen weights can use."""
@@ -33,7 +31,7 @@ def fit_only(options: argparse.Namespace) -> int:
         raise UserError(f"--eval-only: expected a game with features, {game.name} has none, and so it has no EVAL")
     files, source = sources(game, options)
     records = list(enough(finished(chain.from_iterable(read_records(file, game) for file in files))))
-    games = played(game, records)
+    games = game_arrays(game, records)
     if not len(games):
         raise UserError(f"--eval-only: expected finished games of {game.name} in {source}, found none")
     quiet = positions(game, games).quiet()

@@ -20,7 +20,7 @@ import torch
 
 from base.options import split
 from base.seeds import generator
-from classical.evaluation import Eval
+from classical.eval import Eval
 from games import CHANCE, Game, builtin_games
 from games.record import GameRecord
 from mcts.learned import LearnedSearch

@@ -8,7 +8,7 @@ played again, and played again where it is not.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -74,11 +74,6 @@ def in_order(path: Path, game: Game, on_damage: Literal["raise", "skip"] = "rais
     records = (GameRecord.from_bytes(payload, game) for _, payload in read_log(path, on_damage=on_damage))
     found = {number_of(record): record for record in records}
     return [found[number] for number in sorted(found)]
-
-
-def finished(records: Iterable[GameRecord]) -> Iterator[GameRecord]:
-    """Those that something can be learned from: they have moves and an outcome."""
-    return (record for record in records if record.outcome is not None and len(record))
 
 
 def repair(path: Path, report: Callable[[str], object]) -> None:

@@ -30,6 +30,7 @@ import numpy as np
 from base.errors import UserError
 from base.seeds import derive
 from checkpoints import Card, commit, keep_every, save, verify
+from classical.eval import judge
 from games import load
 from games.record import GameRecord
 from nets import make_net
@@ -46,7 +47,6 @@ from train.games import GameLog, games_of
 from train.health import health
 from train.learner import Learner
 from train.log import Exhibits, RunLog, compact
-from train.measures import judge
 from train.memory import forecast, resident
 from train.run import Run, command_for
 from train.state import Progress, newest

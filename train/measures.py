@@ -1,7 +1,5 @@
-"""How good guesses are: of a game's end, whoever guessed (the network's value, the linear EVAL, a search); of what a search will find.
+"""How good guesses are: of a game's end (`judge` of `classical.eval` as well), and of what a search will find.
 
-found = judge(expected, outcomes)      # two arrays [n] of utilities in [-1, 1], in the mover's eyes
-found.loss, found.sign, found.brier, found.spread
 calibration(expected, outcomes)        # where it says +0.5, how do the games end?
 correlation(expected, outcomes)        # below 0: it has it the wrong way round
 agreement(policies, batch)             # is the network's first choice the search's?
@@ -10,7 +8,6 @@ explained(policies, batch)             # 1: its policy is the search's; 0: it is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,41 +17,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-EDGE = 1e-3
-"""How near to certainty a guess may come before its loss is counted: one wrong certainty shall not be everything."""
 ENOUGH = 50
 """Positions below which no correlation and no share of what is explained is told: NaN, which no curve shows."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Of n guesses; NaN where there are none to judge."""
-
-    n: int
-    loss: float
-    """Cross-entropy in nats of (1 + outcome) / 2, a draw being half a win: log 2 = 0.693 where nothing is known."""
-    sign: float
-    """Share of the right sign among positions that did not end in a draw; a guess of 0 is half right."""
-    brier: float
-    """Mean square of (guess - outcome) / 2: 0.25 for a guess of 0 where nothing is drawn."""
-    spread: float
-    """Standard deviation of the guesses: near 0, they say the same of every position."""
-
-    def curves(self, name: str) -> dict[str, float]:
-        """`name` is `fresh/value`, `fresh/eval`."""
-        return {f"{name} {each}": getattr(self, each) for each in ("loss", "sign", "brier", "spread")}
-
-
-def judge(expected: Array, outcomes: Array) -> Judged:
-    guess, end = np.asarray(expected, np.float64), np.asarray(outcomes, np.float64)
-    if not len(guess):
-        return Judged(0, *[float("nan")] * 4)
-    p, won = np.clip((1 + guess) / 2, EDGE, 1 - EDGE), (1 + end) / 2
-    loss = -(won * np.log(p) + (1 - won) * np.log1p(-p))
-    decided = end != 0
-    right = (1 + np.sign(guess[decided]) * np.sign(end[decided])) / 2
-    sign = float(right.mean()) if decided.any() else float("nan")
-    return Judged(len(guess), float(loss.mean()), sign, float(np.square((guess - end) / 2).mean()), float(guess.std()))
 
 
 class Bin(NamedTuple):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from classical.evaluation import Eval
+from classical.eval import Eval
 from games import Game
 from train.boards import Board, places
 from train.measures import calibration

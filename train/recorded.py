@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from base.errors import UserError
 from games import Game
-from games.record import GameRecord, files_of, read_records
-from train.games import finished
+from games.record import GameRecord, files_of, finished, read_records
 
 if TYPE_CHECKING:
     from train.config import Config  # which holds these settings

@@ -12,7 +12,7 @@ from arena.rungs import has_standard_rungs
 from base.errors import UserError
 from base.pool import WorkerDied
 from checkpoints import best
-from classical.evaluation import Eval
+from classical.eval import Eval, beside_hand
 from games import Game, load
 from train.budget import Budget
 from train.config import Config, changed, compose
@@ -24,7 +24,6 @@ from train.loop import train
 from train.recorded import with_games
 from train.run import Run, folder_of, name_for, opened, stored
 from train.state import Progress, newest
-from train.weights import beside_hand
 
 UNASKED = Budget(minutes=10)
 """For a new run of which nobody says how long it goes on."""

@@ -20,11 +20,11 @@ import numpy as np
 
 from base.errors import UserError
 from base.seeds import derive
+from classical.eval import Judged, judge
 from games import CHANCE, Game
 from games.record import GameRecord
 from train.learner import Learner
 from train.log import RunLog
-from train.measures import Judged, judge
 from train.recorded import SupervisedSettings, identity, recorded
 from train.window import Window
 

@@ -28,11 +28,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from base.errors import UserError, require
+from classical.eval import GameArrays
 from games import Game, Rules
-from games.record import GameRecord
+from games.record import GameRecord, finished
 from nets import Symmetries
-from train.games import finished
-from train.positions import Played
 
 Array = np.ndarray[Any, Any]
 
@@ -203,9 +202,9 @@ class Window:
         found: Array = np.searchsorted(self._starts, plies, side="right") - 1
         return found
 
-    def played(self) -> Played:
+    def played(self) -> GameArrays:
         """Its games, move by move."""
-        return Played(self._firsts, self._starts, self._moves, self._outcomes)
+        return GameArrays(self._firsts, self._starts, self._moves, self._outcomes)
 
     def positions(self, plies: Array) -> Batch:
         """The positions of these plies, counted through all games, as they are."""

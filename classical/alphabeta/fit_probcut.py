@@ -28,7 +28,7 @@ from base.seeds import below, generator
 from classical.alphabeta.player import AlphaBeta
 from classical.alphabeta.probcut import eval_hash, file_of, own_file_of
 from classical.alphabeta.settings import AlphaBetaSettings
-from classical.evaluation import Eval, default_eval
+from classical.eval import Eval, default_eval
 from games import Game, load
 
 ERRORS = 1.5  # how many errors outside the window make it sure enough (Buro's threshold for othello)

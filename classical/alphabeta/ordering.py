@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from classical.alphabeta.workspace import NONE
-from classical.evaluation import evaluator
+from classical.eval import evaluator
 from classical.scores import UNIT, score_of
 from games import Rules
 

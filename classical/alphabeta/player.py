@@ -37,7 +37,7 @@ from classical.alphabeta.workspace import (
     UPPER,
     workspace,
 )
-from classical.evaluation import Eval, default_eval
+from classical.eval import Eval, default_eval
 from classical.scores import UNIT, WIN, utility_of
 from classical.tables import empty_table, load_tables
 from games import CHANCE, Game

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from base.errors import UserError, nearest
 from base.files import read_json
 from checkpoints import Card, all_of, read_card
-from classical.evaluation import Eval, default_eval
+from classical.eval import Eval, default_eval
 from games import Game, load
 from games.record import GameRecord
 from train.budget import Budget

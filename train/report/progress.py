@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from classical.eval import expected, game_arrays, positions
 from games import CHANCE
-from train.linear import expected
 from train.measures import Bin, calibration
-from train.positions import played, positions
 from train.report.charts import Mark, figure, reliability
 from train.report.found import Found
 from train.report.parts import Drawing, Section, charts, shares_of, staged
@@ -217,7 +216,7 @@ def calibrated(found: Found) -> dict[str, list[Bin]]:
     guesses, ends = np.array(pairs).reshape(-1, 2).T
     bins = {"search": calibration(guesses, ends)}
     if found.earlier is not None:
-        rows = positions(game, played(game, records))
+        rows = positions(game, game_arrays(game, records))
         asked = rows.where(rows.is_mover)
         theta = found.earlier.array(game).astype(np.float64)
         bins["EVAL"] = calibration(expected(theta, asked), asked.outcomes)

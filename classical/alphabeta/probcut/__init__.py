@@ -15,7 +15,7 @@ from typing import Any
 
 from base.errors import UserError
 from base.files import cache_folder, read_json
-from classical.evaluation import Weights
+from classical.eval import Weights
 from games import Game
 
 FOLDER = Path(__file__).parent

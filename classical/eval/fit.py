@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from base.errors import UserError
-from classical.evaluation import INSIDE, LARGEST, Eval, default_eval
+from classical.eval.rows import Rows
+from classical.eval.weights import INSIDE, LARGEST, Eval, default_eval
 from games import Game
-from train.positions import Rows
 
 Array = np.ndarray[Any, Any]
 

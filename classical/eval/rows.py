@@ -1,6 +1,6 @@
 """Games as arrays, and their positions as rows of features: what a linear EVAL is fitted to.
 
-    games = played(game, records)                   # or Window.played()
+    games = game_arrays(game, records)                   # or Window.played()
     rows = positions(game, games)                   # every position, replayed once in compiled code
     rows.quiet()                                    # those of which EVAL is asked
 
@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from games import CHANCE, Game, Rules
-from games.record import GameRecord
-from train.games import finished
+from games.record import GameRecord, finished
 
 Array = np.ndarray[Any, Any]
 
 
-class Played(NamedTuple):
+class GameArrays(NamedTuple):
     """Finished games, one after the other. G games of n plies together."""
 
     firsts: Array
@@ -78,7 +77,7 @@ class Rows:
         return self.where(self.is_quiet)
 
 
-def played(game: Game, records: Iterable[GameRecord]) -> Played:
+def game_arrays(game: Game, records: Iterable[GameRecord]) -> GameArrays:
     """The finished games among these, checked by replaying them; the others are left out."""
     records = list(finished(records))
     firsts = game.blanks(len(records))
@@ -88,14 +87,14 @@ def played(game: Game, records: Iterable[GameRecord]) -> Played:
     starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
     moves = np.concatenate([np.zeros(0, np.int32), *(record.moves for record in records)])
     outcomes = np.array([record.outcome for record in records], np.float32).reshape(-1, game.players)
-    return Played(firsts, starts, moves, outcomes)
+    return GameArrays(firsts, starts, moves, outcomes)
 
 
-def positions(game: Game, games: Played, most: int | None = None) -> Rows:
+def positions(game: Game, games: GameArrays, most: int | None = None) -> Rows:
     """All of them; `most`: of the newest games alone, that have no more plies together."""
     first = 0 if most is None else int(np.searchsorted(games.starts, games.starts[-1] - most))
     if first:
-        later = Played(games.firsts[first:], games.starts[first:], games.moves, games.outcomes[first:])
+        later = GameArrays(games.firsts[first:], games.starts[first:], games.moves, games.outcomes[first:])
         return positions(game, later)
     viewers = viewers_of(game.rules)
     count = int(games.starts[-1] - games.starts[0]) * viewers

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from classical.evaluation import Eval, default_eval
+from classical.eval.fit import Fit, eval_of, expected, fit_rows
+from classical.eval.measures import Judged, judge
+from classical.eval.rows import Rows
+from classical.eval.weights import Eval, default_eval
 from games import Game
-from train.linear import Fit, eval_of, expected, fit_rows
-from train.measures import Judged, judge
-from train.positions import Rows
 
 Array = np.ndarray[Any, Any]
 

@@ -1,0 +1,145 @@
+"""Hashes of what a restructuring must not change: records of self-play, and weights after a tiny run.
+
+    python -m benchmarks.pins            # the hashes, as JSON
+    python -m benchmarks.pins --write    # keeps them in tests/data/pins.json, which a test compares
+
+Each case is a command that a user could type. The hashes cover everything in a record except the names of players and networks. A
+commit that changes one of them on purpose says which and why. The last bits of a network differ between types of processor, so the
+pins of training runs are kept per type; those of self-play without a network hold everywhere. The signature of alpha-beta is
+`benchmarks.signature`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from base.errors import Arguments, run_command
+from base.files import read_json, write_json
+from base.log import read_log
+from games import load
+from games.record import GameRecord
+
+STORED = Path(__file__).parent.parent / "tests" / "data" / "pins.json"
+
+SELFPLAY = {
+    "connect_four uniform": ("connect_four", "uniform:sims=32,fast=8,slots=4", 6),
+    "othello 6x6 rollouts": ("othello:size=6", "rollouts:sims=24,slots=4", 4),
+    "three players rollouts": ("dots_and_boxes:rows=2,cols=2,players=3", "rollouts:sims=16,slots=4", 6),
+    "dice rollouts": ("backgammon", "rollouts:sims=4,slots=2", 2),
+}
+"""name: (game, player, games)"""
+
+COMMON = """net = "resnet:1x16"
+games = {games}
+precision = "fp32"
+[selfplay]
+slots = 4
+simulations = {full}
+fast_simulations = {fast}
+[learning]
+batch = 16
+[evaluation]
+every = 0
+"""
+GUMBEL = """[search]
+method = "gumbel"
+noise = 0.0
+policy_temperature = 1.0
+forced = 0.0
+temperature = 0.0
+temperature_end = 0.0
+"""
+RUNS = {
+    "puct": ("tic_tac_toe", 8, 12, 4, ""),
+    "gumbel": ("tic_tac_toe", 8, 12, 4, GUMBEL),
+    "three players": ("dots_and_boxes:rows=2,cols=2,players=3", 8, 12, 4, ""),
+    "dice": ("backgammon", 2, 2, 2, ""),
+}
+"""name: (game, games of an iteration, simulations of a full and of a fast search, more settings); two iterations each"""
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = Arguments(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="keep them for the test")
+    options = parser.parse_args(argv)
+    found = {"selfplay": selfplay_pins(), "runs": {processor(): run_pins()}}
+    if options.write:
+        kept = read_json(STORED) if STORED.exists() else {"runs": {}}
+        write_json(STORED, {"selfplay": found["selfplay"], "runs": kept["runs"] | found["runs"]})
+    print(json.dumps(found, indent=1))
+    return 0
+
+
+def selfplay_pins() -> dict[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        found = {}
+        for name, (game, player, games) in SELFPLAY.items():
+            out = Path(folder) / name
+            _call(
+                folder, "selfplay", game, "--player", player, "--games", str(games), "--out", str(out), "--workers", "0"
+            )
+            found[name] = of_records(game, [out / "games.log"])
+        return found
+
+
+def run_pins() -> dict[str, dict[str, str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        found = {}
+        for name, (game, games, full, fast, more) in RUNS.items():
+            run = Path(folder) / "runs" / name.replace(" ", "_")
+            config = Path(folder) / "config.toml"
+            config.write_text(COMMON.format(games=games, full=full, fast=fast) + more, encoding="utf-8")
+            words = [game, "--run", run.name, "--config", str(config), "--games", str(2 * games), "--workers", "0"]
+            _call(folder, "train", *words)
+            last = max((run / "checkpoints").iterdir())
+            found[name] = {
+                "records": of_records(game, sorted((run / "games").glob("*.log"))),
+                "weights": hashlib.sha256((last / "weights.safetensors").read_bytes()).hexdigest()[:16],
+            }
+        return found
+
+
+def of_records(game: str, logs: Iterable[Path]) -> str:
+    """A hash of the games in the order of their numbers, without the names of players and nets."""
+    rules = load(game)
+    records = [GameRecord.from_bytes(payload, rules) for log in logs for _, payload in read_log(log)]
+    digest = hashlib.sha256()
+    for record in sorted(records, key=lambda each: int(each.metadata["number"])):
+        for array in (record.moves, record.searched, record.utilities, record.policy_counts):
+            digest.update(array.tobytes())
+        for array in (record.policy_actions, record.probabilities, record.visits):
+            digest.update(array.tobytes())
+        digest.update(repr((record.outcome, record.ending, record.seed)).encode())
+    return digest.hexdigest()[:16]
+
+
+def processor() -> str:
+    """What decides the bits of a network: the instructions that its kernels are compiled for."""
+    if not Path("/proc/cpuinfo").exists():
+        return platform.machine()
+    flags = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(encoding="ascii"), re.MULTILINE)
+    known = flags[1].split() if flags else []
+    return " ".join(
+        [platform.machine(), *(each for each in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if each in known)]
+    )
+
+
+def _call(folder: str, package: str, *arguments: str) -> None:
+    root = str(Path(__file__).parent.parent)
+    command = [sys.executable, "-m", package, *arguments]
+    done = subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": root}, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
+
+
+if __name__ == "__main__":
+    run_command(main)
