@@ -117,7 +117,7 @@ def test_what_compiled_code_could_not_survive_is_refused_in_one_line(harm, tmp_p
     game = load(saved(tmp_path, SOUND.replace(old, new, 1)))
     for _ in range(2):  # a refusal is not forgotten
         with pytest.raises(
-            UserError, match=rf"^my_game.py: .*({said}).*; python -m games doctor .* says more$"
+            UserError, match=rf"^my_game.py: .*({said}).*; python -m games doctor .* shows more$"
         ) as caught:
             game.perft(2)
     assert "\n" not in str(caught.value)

@@ -22,7 +22,7 @@ def perft(rules: Rules) -> Callable[..., int]:
     """Number of action sequences of a given length: perft(states [depth+1], actions [depth+1, max_legal], depth)."""
     legal_actions, result = rules.legal_actions, rules.result
 
-    # Entered with np.int64, for a literal 0 has a type of its own in compiled code.
+    # Entered with np.int64, since a literal 0 is of another type in compiled code.
     def count(states: GameStates, actions: Actions, level: np.int64, depth: np.int64) -> int:
         n = legal_actions(states[level], actions[level])
         if depth == 1:

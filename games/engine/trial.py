@@ -130,7 +130,7 @@ def _refusal(game: Game, error: BaseException, moves: list[int]) -> str:
     after = " ".join(game.names[move] if 0 <= move < game.actions else str(move) for move in moves)
     place, seen = ("", str(error)) if isinstance(error, Breach) else (f"{place_of(error)}: ", seen_of(error))
     path = short(f"'{after}'") if after else "the start"
-    return f"{game.name}: {place}{seen} (after {path}); python -m games doctor {game.spec} says more"
+    return f"{game.name}: {place}{seen} (after {path}); python -m games doctor {game.spec} shows more"
 
 
 # ── where interpreted rules fail ──
