@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import numpy as np
+from mcts.learned import LearnedSettings
 
 from base.crew import Crew, Inbox
 from base.errors import UserError
 from games import Game, load
 from games.record import GameRecord
-from mcts.learned import LearnedSettings
 from mcts.search import BatchEvaluator
 from selfplay.play import Lanes, Work
 from selfplay.settings import SelfPlaySettings
