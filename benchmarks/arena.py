@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from arena.match import Match, arrangements
 from arena.openings import Opening
 from arena.players import Player, make_player
-from arena.playing import play_game
+from arena.referee import play_game
 from arena.tally import Tally
 from base.errors import Arguments, run_command
 from base.seeds import derive

@@ -23,8 +23,8 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
+from arena.ladder.reference_players import standard_openings
 from arena.match import Job, Match, arrangements, play_block
-from arena.rungs import standard_openings
 from base.errors import Arguments, UserError, run_command
 from base.pool import cores, run_jobs
 from benchmarks.tables import count

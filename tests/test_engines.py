@@ -1,4 +1,4 @@
-"""Engines of others: what they are told, what their answers become, and how those lose that misbehave."""
+"""External engines: what they receive, how their answers are read, and how they forfeit."""
 
 import copy
 import math
@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import arena.engines
-from arena.forfeit import Forfeit
-from arena.players import make_player
+import arena.engines.engine
+from arena.players import Forfeit, make_player
 from base import subprocesses
 from base.errors import UserError
 from base.options import split
@@ -73,7 +72,7 @@ def wait_for(law, seconds=10):
 # ── UCI ──
 
 
-def test_an_engine_is_told_the_game_from_its_start(log):
+def test_an_engine_gets_the_game_from_its_start(log):
     player, state = uci("good", log, "e2e4", "g1f3"), CHESS.initial()
     player.new_game()
     for move in (None, "e7e5", None):
@@ -87,7 +86,7 @@ def test_an_engine_is_told_the_game_from_its_start(log):
     ]
 
 
-def test_a_game_that_begins_elsewhere_is_told_as_fen_and_moves(log):
+def test_a_game_from_another_position_is_sent_as_fen_and_moves(log):
     fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 5 40"
     player, state = uci("good", log, "e2e4", "e1d2"), CHESS.parse(fen)
     player.new_game()
@@ -158,8 +157,8 @@ def test_an_option_that_the_engine_does_not_take_is_one_line(options, complaint,
         ("gtp:gnugo", "chess", "gtp: expected the game of go, got chess"),
         ("gtp:gnugo,level=1", "go", "gtp: unknown option 'level'"),
         ("gtp:false", "go", "gtp: 'false' left with exit code 1"),
-        ("uci:cat,ms=5", "chess", "uci: 'cat' repeats what it is told: expected a program that speaks UCI"),
-        ("gtp:cat", "go", "gtp: 'cat' repeats what it is told: expected a program that speaks GTP"),
+        ("uci:cat,ms=5", "chess", "uci: 'cat' echoes its input: expected a program that speaks UCI"),
+        ("gtp:cat", "go", "gtp: 'cat' echoes its input: expected a program that speaks GTP"),
     ],
 )  # fmt: skip
 def test_an_engine_that_does_not_start_is_one_line(text, game, complaint):
@@ -168,14 +167,14 @@ def test_an_engine_that_does_not_start_is_one_line(text, game, complaint):
     assert "\n" not in str(refusal.value)
 
 
-def test_last_words_are_told(log):
+def test_the_last_line_on_stderr_is_in_the_error(log):
     with pytest.raises(UserError, match=r"left with exit code 1 \(no cheese at all\) as it was started"):
         uci("broken", log)
 
 
 def test_a_program_that_says_nothing_is_not_an_engine(log, monkeypatch):
-    monkeypatch.setattr(arena.engines, "STARTING", 0.3)
-    monkeypatch.setattr("arena.uci.HELLO", 0.3)
+    monkeypatch.setattr(arena.engines.engine, "STARTING", 0.3)
+    monkeypatch.setattr("arena.engines.uci.HELLO", 0.3)
     with pytest.raises(UserError, match="no answer in time as it was started"):
         uci("mute", log)
 
@@ -333,7 +332,7 @@ def test_a_program_is_kept_in_step(log):
     assert heard(log)[9:] == ["clear_board", "play black A1", "genmove white"]
 
 
-def test_a_move_of_somebody_elses_choice_is_told(log):
+def test_a_move_that_another_player_chose_is_sent(log):
     """A book's move was never asked of the program, and a choice need not be played."""
     player = gtp("good", log, "C3", "D4")
     player.choose(GO.initial())
@@ -361,7 +360,7 @@ def test_a_program_that_refuses_the_board_is_one_line(log):
 
 
 def test_a_position_that_superko_binds_is_refused(log):
-    with pytest.raises(UserError, match="gtp: expected a position in which superko forbids nothing") as refusal:
+    with pytest.raises(UserError, match="gtp: expected a position in which superko forbids no move") as refusal:
         gtp("good", log, "C3").choose(GO.parse(".xo../x.xo./.xo../...../..... o 0 B4"))
     assert not isinstance(refusal.value, Forfeit)
 
@@ -371,7 +370,7 @@ def test_a_position_that_superko_binds_is_refused(log):
     [
         ("resign", "resigned"),
         ("illegal", "illegal move 'z9'"),
-        ("refuse", "it refuses 'play black C3': illegal move"),
+        ("refuse", "the engine refuses 'play black C3': illegal move"),
         ("crash", "left with exit code 3 (out of cheese)"),
         ("silent", "no move within 300 ms"),
     ],

@@ -15,18 +15,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from arena.ladder.scale import checkpoints_of
 
-import arena.rungs
+import arena.ladder.reference_players
 from arena.__main__ import main
-from arena.ladder import Goal, Ladder
-from arena.laddering import checkpoints_of
+from arena.ladder.ladder import Goal, Ladder
+from arena.ladder.reference_players import ReferencePlayers, read_reference_players, reference_players
+from arena.ladder.results import Counts, LadderResults, default_file, result_of
+from arena.ladder.scale import Scale
+from arena.ladder.standings import Standings, brief
 from arena.match import Job, play_block
 from arena.openings import Opening
 from arena.players import make_player, options_of
-from arena.rungs import Rungs, read_rungs, standard_rungs
-from arena.scale import Scale
-from arena.standings import Standings, brief
-from arena.store import Counts, Store, default_file, result_of
 from base.errors import UserError
 from base.options import split
 from base.pool import WorkerDied, run_jobs
@@ -42,7 +42,7 @@ PLAYERS = ["random", "minimax:depth=1", "solver"]
 
 @pytest.fixture
 def store(tmp_path):
-    with Store(tmp_path / "nim.sqlite", NIM) as opened:
+    with LadderResults(tmp_path / "nim.sqlite", NIM) as opened:
         yield opened
 
 
@@ -70,7 +70,7 @@ def test_what_was_added_is_there_when_the_file_is_opened_again(store):
     add(store, 5)
     before = store.counts()[RANDOM, OTHER]
     store.close()
-    with Store(store.path, NIM) as again:
+    with LadderResults(store.path, NIM) as again:
         after = again.counts()[RANDOM, OTHER]
         assert again.players() == [RANDOM, OTHER]
         assert again.take(RANDOM, OTHER) == 5
@@ -109,20 +109,20 @@ def test_repeated_games_are_kept_but_count_once(store):
 
 
 def adds_many(path):
-    with Store(path, NIM) as opened:
+    with LadderResults(path, NIM) as opened:
         return add(opened, 25)
 
 
 def test_two_processes_at_once_lose_nothing_and_play_nothing_twice(tmp_path):
     path = tmp_path / "nim.sqlite"
     assert [done for _, done in run_jobs(adds_many, [path, path], 2, start="fork")] == [25, 25]
-    with Store(path, NIM) as opened:
+    with LadderResults(path, NIM) as opened:
         assert opened.counts()[RANDOM, OTHER].blocks == 50
         assert [number for _, _, number in rows(opened)] == list(range(50))
 
 
 def adds_and_dies(path):
-    opened = Store(path, NIM)
+    opened = LadderResults(path, NIM)
     add(opened, 7)
     opened.take(RANDOM, OTHER)  # a block that it never plays
     os.kill(os.getpid(), signal.SIGKILL)
@@ -132,7 +132,7 @@ def test_a_killed_process_loses_nothing_that_was_added(tmp_path):
     path = tmp_path / "nim.sqlite"
     with pytest.raises(WorkerDied):
         list(run_jobs(adds_and_dies, [path], 1, start="fork"))
-    with Store(path, NIM) as opened:
+    with LadderResults(path, NIM) as opened:
         assert opened.counts()[RANDOM, OTHER].blocks == 7
         assert opened.take(RANDOM, OTHER) == 8
 
@@ -141,7 +141,7 @@ def test_results_of_another_process_are_news(store):
     assert store.has_news()  # it has not looked yet
     add(store)
     assert not store.has_news()
-    with Store(store.path, NIM) as other:
+    with LadderResults(store.path, NIM) as other:
         add(other)
     assert store.has_news() and not store.has_news()
 
@@ -153,17 +153,17 @@ def spoil(path, how):
         with sqlite3.connect(path) as base:
             base.execute("CREATE TABLE t (x)")
     elif how == "torn":
-        with Store(path, NIM) as opened:
+        with LadderResults(path, NIM) as opened:
             add(opened, 3)
         path.write_bytes(path.read_bytes()[:5000])
     elif how == "other game":
-        Store(path, load("tic_tac_toe")).close()
+        LadderResults(path, load("tic_tac_toe")).close()
     elif how == "other version":
-        Store(path, NIM).close()
+        LadderResults(path, NIM).close()
         with sqlite3.connect(path) as base:
             base.execute("UPDATE about SET version = 99")
     elif how == "later format":
-        Store(path, NIM).close()
+        LadderResults(path, NIM).close()
         with sqlite3.connect(path) as base:
             base.execute("PRAGMA user_version = 2")
     elif how == "folder":
@@ -186,7 +186,7 @@ def test_a_file_that_is_no_ladder_of_the_game_is_one_line(tmp_path, how, words):
     path = tmp_path / "nim.sqlite"
     spoil(path, how)
     before = path.read_bytes() if path.is_file() else b""
-    with pytest.raises(UserError, match=words) as told, Store(path, NIM) as opened:
+    with pytest.raises(UserError, match=words) as told, LadderResults(path, NIM) as opened:
         opened.counts()
     assert "\n" not in str(told.value) and str(path) in str(told.value)
     assert not path.is_file() or path.read_bytes() == before
@@ -283,7 +283,7 @@ def test_ctrl_c_keeps_everything_and_the_same_ladder_goes_on(store):
 def test_workers_play_the_same_blocks(store, tmp_path):
     found = []
     for workers in (0, 2):
-        with Store(tmp_path / f"{workers}.sqlite", NIM) as opened:
+        with LadderResults(tmp_path / f"{workers}.sqlite", NIM) as opened:
             Ladder(NIM, PLAYERS, opened, pairing="round-robin").play(Goal(games=8), workers)
             found.append(sorted(rows(opened, "seed, number, opening, result, digest")))
     assert found[0] == found[1]
@@ -313,21 +313,23 @@ def test_players_that_make_no_ladder(store, players, anchor, words):
 def test_elo_is_for_two(tmp_path):
     game = load("dots_and_boxes:rows=1,cols=1,players=3")
     with (
-        Store(tmp_path / "three.sqlite", game) as opened,
+        LadderResults(tmp_path / "three.sqlite", game) as opened,
         pytest.raises(UserError, match=r"two players, got .*\(3 players\)"),
     ):
         Ladder(game, PLAYERS, opened)
 
 
-# ── the standard rungs ──
+# ── the reference players ──
 
 
-@pytest.mark.parametrize("path", sorted(arena.rungs.FOLDER.glob("*.toml")), ids=lambda path: path.stem)
-def test_standard_rungs_are_players_of_their_game(path):
-    game, rungs = load(path.stem), read_rungs(path)
-    assert standard_rungs(game) == rungs
-    assert rungs.anchor == "random" and len(set(rungs.players)) == len(rungs.players)
-    for text in rungs.players:
+@pytest.mark.parametrize(
+    "path", sorted(arena.ladder.reference_players.FOLDER.glob("*.toml")), ids=lambda path: path.stem
+)
+def test_reference_players_are_players_of_their_game(path):
+    game, reference = load(path.stem), read_reference_players(path)
+    assert reference_players(game) == reference
+    assert reference.anchor == "random" and len(set(reference.players)) == len(reference.players)
+    for text in reference.players:
         kind, given = split(text)
         options_of(kind).resolve(given)
         assert game.rules.chance is None or kind not in ("alphabeta", "minimax", "solver")
@@ -336,23 +338,23 @@ def test_standard_rungs_are_players_of_their_game(path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("rungs = [", "expected TOML"),
-        ('anchor = "random"\nrung = []', "expected anchor, rungs, openings, got 'rung'; did you mean 'rungs'"),
-        ('anchor = "random"\nrungs = ["random"]', "expected a list of two players or more"),
-        ('anchor = "randm"\nrungs = ["random", "solver"]', "anchor: expected one of the rungs, got 'randm'"),
-        ('anchor = "random"\nrungs = ["random", "solver"]\nopenings = 3', "openings: expected text, got 3"),
+        ("players = [", "expected TOML"),
+        ('anchor = "random"\nplayer = []', "expected anchor, players, openings, got 'player'; did you mean 'players'"),
+        ('anchor = "random"\nplayers = ["random"]', "expected a list of two players or more"),
+        ('anchor = "randm"\nplayers = ["random", "solver"]', "anchor: expected one of the players, got 'randm'"),
+        ('anchor = "random"\nplayers = ["random", "solver"]\nopenings = 3', "openings: expected text, got 3"),
     ],
 )
-def test_a_file_of_rungs_that_cannot_be_read_is_one_line(tmp_path, text, words):
+def test_a_file_of_reference_players_that_cannot_be_read_is_one_line(tmp_path, text, words):
     path = tmp_path / "nim.toml"
     path.write_text(text)
     with pytest.raises(UserError, match=words):
-        read_rungs(path)
+        read_reference_players(path)
 
 
-def test_a_game_without_rungs_names_those_that_have_some():
-    with pytest.raises(UserError, match=r"nim:most=7: expected a game with standard rungs .*othello"):
-        standard_rungs(NIM)
+def test_a_game_without_reference_players_is_refused_with_those_that_have_them():
+    with pytest.raises(UserError, match=r"nim:most=7: expected a game with reference players .*othello"):
+        reference_players(NIM)
 
 
 # ── reports ──
@@ -427,15 +429,15 @@ def test_nothing_is_loaded_to_draw_pictures_before_one_is_drawn():
 
 
 @pytest.fixture
-def rungs_of_nim(tmp_path, monkeypatch):
+def reference_players_of_nim(tmp_path, monkeypatch):
     """A scale for Nim, in a folder of its own, where the commands also leave their results."""
-    (tmp_path / "nim.toml").write_text(f'anchor = "random"\nrungs = {json.dumps(PLAYERS)}\n')
+    (tmp_path / "nim.toml").write_text(f'anchor = "random"\nplayers = {json.dumps(PLAYERS)}\n')
     assert tomllib.loads((tmp_path / "nim.toml").read_text())
-    monkeypatch.setattr(arena.rungs, "FOLDER", tmp_path)
+    monkeypatch.setattr(arena.ladder.reference_players, "FOLDER", tmp_path)
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_ladder_command(rungs_of_nim, capsys):
+def test_the_ladder_command(reference_players_of_nim, capsys):
     assert main(["ladder", "nim", "--games", "8", "--workers", "0", "--json", "--report", "report"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["game"] == "nim:most=7" and {brief(each["player"]) for each in found["players"]} == set(PLAYERS)
@@ -446,21 +448,23 @@ def test_the_ladder_command(rungs_of_nim, capsys):
     assert "solver" in capsys.readouterr().out
 
 
-def test_the_rate_command_is_one_line_and_lays_the_rungs_first(rungs_of_nim, capsys):
-    assert main(["rate", "nim", "random:seed=7", "--games", "20", "--rung-games", "20", "--workers", "0"]) == 0
+def test_rate_prints_one_line_and_plays_missing_reference_games_first(reference_players_of_nim, capsys):
+    assert main(["rate", "nim", "random:seed=7", "--games", "20", "--reference-games", "20", "--workers", "0"]) == 0
     said = capsys.readouterr()
     assert re.fullmatch(
-        r"nim:most=7 random:seed=7: Elo \S+ ± \d+ \[\S+, \S+\], \d+ games against \d rungs, random = 0\n", said.out
+        r"nim:most=7 random:seed=7: Elo \S+ ± \d+ \[\S+, \S+\], \d+ games against \d reference players, random = 0\n",
+        said.out,
     )
     assert "lack 30 games among themselves: those come first" in said.err
     assert (
-        main(["rate", "nim", "random:seed=7", "--games", "20", "--rung-games", "20", "--workers", "0", "--json"]) == 0
+        main(["rate", "nim", "random:seed=7", "--games", "20", "--reference-games", "20", "--workers", "0", "--json"])
+        == 0
     )
     said = capsys.readouterr()
     found = json.loads(said.out)
     low, high = found["elo_interval"]
     assert "lack" not in said.err and low <= found["elo"] <= high
-    assert sum(each["games"] for each in found["rungs"]) == found["games"]
+    assert sum(each["games"] for each in found["opponents"]) == found["games"]
 
 
 @pytest.mark.parametrize(
@@ -473,13 +477,13 @@ def test_the_rate_command_is_one_line_and_lays_the_rungs_first(rungs_of_nim, cap
         ("ladder nim random", "two different players"),
         ("ladder nim random human", "human: expected a program"),
         ("ladder nim random solver --file nim.toml", "file is not a database"),
-        ("rate nim random --games 4 --rung-games 4", "expected another player than random, whose Elo is 0"),
-        ("rate nim solver --rung-games 0", "rung-games: expected 1 or more, got 0"),
+        ("rate nim random --games 4 --reference-games 4", "expected another player than random, whose Elo is 0"),
+        ("rate nim solver --reference-games 0", "reference-games: expected 1 or more, got 0"),
         ("rate nim solver --sims -1", "sims: expected 0 or more, got -1"),
-        ("rate nim solvr --rung-games 4", "unknown player 'solvr'.*did you mean 'solver'"),
+        ("rate nim solvr --reference-games 4", "unknown player 'solvr'.*did you mean 'solver'"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(rungs_of_nim, command, words):
+def test_what_cannot_be_done_is_one_line(reference_players_of_nim, command, words):
     with pytest.raises(UserError, match=words):
         main([*command.split(), *([] if "--workers" in command else ["--workers", "0"])])
 
@@ -502,11 +506,11 @@ def test_torch_is_not_loaded_to_see_that_a_player_is_no_run(tmp_path, monkeypatc
         checkpoints_of("first")
 
 
-def test_the_curve_of_a_run_is_stored_by_the_weights(rungs_of_nim, capsys):
+def test_the_curve_of_a_run_is_stored_by_the_weights(reference_players_of_nim, capsys):
     for step in (1, 20):
         net = make_net("mlp:1x8", NIM, seed=step)
         save(folder_of("runs/first", step), net, Card(NIM.name, NIM.version, net.text, step=step))
-    command = "rate nim first --sims 0 --games 12 --rung-games 8 --workers 0"
+    command = "rate nim first --sims 0 --games 12 --reference-games 8 --workers 0"
     assert main(command.split()) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["step", "1", "20"]
@@ -515,21 +519,24 @@ def test_the_curve_of_a_run_is_stored_by_the_weights(rungs_of_nim, capsys):
     assert [each["step"] for each in found["checkpoints"]] == [1, 20]
     for path, each in zip(all_of("runs/first"), found["checkpoints"], strict=True):
         assert each["player"].startswith(f"net:{read_card(path).short},sims=0")
-        assert 0 < sum(rung["games"] for rung in each["rungs"]) <= 12
+        assert 0 < sum(met["games"] for met in each["opponents"]) <= 12
 
 
-def test_the_rungs_of_a_scale_are_made_once_however_many_are_placed(store, monkeypatch):
+def test_reference_players_are_made_once_however_many_players_are_placed(store, monkeypatch):
     made = Counter()
 
     def counted(text, game):
         made[text] += 1
         return make_player(text, game)
 
-    monkeypatch.setattr("arena.ladder.make_player", counted)
+    monkeypatch.setattr("arena.ladder.ladder.make_player", counted)
     scale = Scale(
-        NIM, Rungs(("random", "minimax:depth=1", "minimax:depth=2"), "random"), store, opponents=["minimax:depth=1"]
+        NIM,
+        ReferencePlayers(("random", "minimax:depth=1", "minimax:depth=2"), "random"),
+        store,
+        opponents=["minimax:depth=1"],
     )
-    assert scale.names == sorted(make_player(text, NIM).name for text in scale.rungs.players)
+    assert scale.names == sorted(make_player(text, NIM).name for text in scale.reference.players)
     places = [scale.place(text, 4, 0) for text in ("random:seed=1", "random:seed=2")]
     assert [place.row.games for place in places] == [4, 4]
-    assert made == dict.fromkeys([*scale.rungs.players, "random:seed=1", "random:seed=2"], 1)
+    assert made == dict.fromkeys([*scale.reference.players, "random:seed=1", "random:seed=2"], 1)

@@ -12,13 +12,12 @@ import pytest
 
 from arena import players
 from arena.__main__ import main
-from arena.forfeit import Forfeit
+from arena.elo import Sprt
 from arena.match import Match, arrangements, play_block
+from arena.match_folder import MatchFolder
 from arena.openings import Opening, Openings, canonical, decider
-from arena.players import make_player
-from arena.playing import play_game
-from arena.results import Results
-from arena.statistics import Sprt
+from arena.players import Forfeit, make_player
+from arena.referee import play_game
 from base.errors import UserError, run_command
 from base.log import frame_end, read_log
 from games import load
@@ -297,7 +296,7 @@ def test_a_sequential_test_stops_the_match():
 
 
 def open_results(folder, match, resume=False):
-    return Results(folder, match.settings, match.game, match.block_size, resume)
+    return MatchFolder(folder, match.settings, match.game, match.block_size, resume)
 
 
 def test_every_game_is_recorded_twice_alike(tmp_path):

@@ -13,9 +13,8 @@ from dataclasses import replace
 import pytest
 
 from arena.__main__ import main
-from arena.forfeit import Forfeit
-from arena.players import RandomMover, make_player
-from arena.table import Left, Table
+from arena.players import Forfeit, RandomMover, make_player
+from arena.terminal import Left, TerminalGame
 from base.errors import UserError
 from games import Game, load
 from games.record import read_records
@@ -33,7 +32,7 @@ def seated(game, seats, lines, start=None, **options):
         return line
 
     game = load(game) if isinstance(game, str) else game
-    table = Table(game, seats, start, ask=ask, say=shown.append, **options)
+    table = TerminalGame(game, seats, start, ask=ask, show=shown.append, **options)
     with contextlib.suppress(EOFError, Left):
         table.play()
     return table, "\n".join(shown)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.choosing import rounded
-from arena.drawing import built, drawn, tree_of
-from arena.players import FACTORIES, make_player
+from arena.choose import rounded
+from arena.explain import built, drawn, tree_of
+from arena.players import kinds, make_player
 from base.errors import UserError
 from classical.eval import default_eval
 from games import load
@@ -88,7 +88,7 @@ def test_a_wrong_player_is_one_line(text, game, expected):
 
 
 @settings(max_examples=1000)
-@given(text=st.text(st.sampled_from('abcdehilmnoprstux:=,019" '), max_size=20), kind=st.sampled_from(["", *FACTORIES]))
+@given(text=st.text(st.sampled_from('abcdehilmnoprstux:=,019" '), max_size=20), kind=st.sampled_from(["", *kinds()]))
 def test_any_text_is_a_player_or_one_line(text, kind):
     try:
         make_player(f"{kind}:{text}" if kind else text, load("tic_tac_toe"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.statistics import PAIRS, Sprt, count, elo_of, interval, likelihood_ratio, mean, score_of, superiority
+from arena.elo import PAIRS, Sprt, count, elo_of, interval, likelihood_ratio, mean, score_of, superiority
 from base.errors import UserError
 
 MATCHES = 2000

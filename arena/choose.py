@@ -1,0 +1,116 @@
+"""`python -m arena choose`: positions in, moves out, a line each.
+
+A line of input is the actions from the start by name (empty: the start itself), or `position:` and the game's own notation. The answer
+is one JSON object; for a finished game or a line that cannot be read it is `{"error": …}`. An answer depends on its line alone: every
+position is a new game for the player.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from arena.commands import add_workers
+from arena.players import kept_player, make_player
+from base.errors import UserError
+from base.lines import Lines, whole
+from base.pool import NOTHING_YET, run_jobs
+from games import Game, load
+from games.choice import Candidate, Choice
+
+POSITION = "position:"
+
+
+def add_choose(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("game", metavar="GAME")
+    parser.add_argument("--player", required=True, metavar="PLAYER", help="as in alphabeta:depth=6")
+    add_workers(parser)
+
+
+def run_choose(options: argparse.Namespace) -> int:
+    make_player(options.player, load(options.game))  # an early error, and compiled before the workers start
+    code = 0
+    jobs = Jobs(options.game, options.player, Lines(sys.stdin))
+    for _, found in run_jobs(answer, jobs, options.workers, ordered=True):
+        code = 1 if found.startswith('{"error"') else code
+        print(found, flush=True)
+    return code
+
+
+class Jobs:
+    """The jobs of `answer`, one for each line as it arrives."""
+
+    def __init__(self, game: str, player: str, lines: Lines) -> None:
+        self.game, self.player, self.lines = game, player, lines
+
+    def fileno(self) -> int:
+        return self.lines.fileno()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        line = next(self.lines)
+        return line if line is NOTHING_YET else (self.game, self.player, line)
+
+
+def answer(job: tuple[str, str, str]) -> str:
+    """(game, player, line) -> one line of JSON. For worker processes."""
+    game, player = load(job[0]), kept_player(job[0], job[1])
+    try:
+        state = state_of(game, job[2])
+        player.new_game()
+        return json.dumps(as_json(game, player.choose(state)), ensure_ascii=False)
+    except UserError as error:
+        return json.dumps({"error": str(error)}, ensure_ascii=False)
+
+
+def state_of(game: Game, line: str) -> Any:
+    """The position that a line describes."""
+    text = whole(line).strip()
+    if text.startswith(POSITION):
+        return game.parse(text.removeprefix(POSITION))
+    return game.play(text)
+
+
+def as_json(game: Game, choice: Choice) -> dict[str, Any]:
+    """A choice as JSON: actions by name, values as the mover's utility in [-1, 1]."""
+    return rounded(
+        {
+            "action": game.names[choice.action],
+            "value": choice.value,
+            "proven": choice.proven,
+            "pv": [game.names[action] for action in choice.pv],
+            "depth": choice.depth,
+            "nodes": choice.nodes,
+            "seconds": choice.seconds,
+            "actions": {game.names[each.action]: _candidate(each) for each in choice.actions},
+        }
+    )
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if candidate.value is not None:
+        found |= {"value": candidate.value, "bound": candidate.bound}
+    if candidate.visits is not None:
+        found["visits"] = candidate.visits
+    if candidate.prior is not None:
+        found["prior"] = candidate.prior
+    return found
+
+
+def rounded(found: dict[str, Any]) -> dict[str, Any]:
+    """For JSON: all floats in it, at any depth, rounded to six decimals."""
+    return {key: _rounded(value) for key, value in found.items()}
+
+
+def _rounded(found: Any) -> Any:
+    if isinstance(found, dict):
+        return rounded(found)
+    if isinstance(found, list):
+        return [_rounded(each) for each in found]
+    return round(found, 6) if isinstance(found, float) else found
