@@ -46,7 +46,7 @@ def brute_force(game, state, player):
     return utility, 1 + (min(plies) if sign * utility > 0 else max(plies))
 
 
-def test_a_sample_holds_what_it_promises():
+def test_a_sample_is_balanced_solved_and_distinct():
     game = load("tic_tac_toe")
     found = draw_positions(game, 30, seed=1, workers=0)
     positions, seen = found.positions, set()
@@ -70,7 +70,7 @@ def test_a_sample_holds_what_it_promises():
     assert full.items() <= shares.items() and sum(shares.values()) <= 21
 
 
-def test_positions_from_a_file_may_be_lost_ones(tmp_path):
+def test_positions_from_a_file_may_be_lost(tmp_path):
     game = load("tic_tac_toe")
     line = "b2 b1 a1 c3 a3"  # two threats at once: a2 and c1
     (tmp_path / "lost.txt").write_text(f"# one\n\n{line}\nposition:{game.text(game.play(line))}\n")
@@ -101,7 +101,7 @@ def scrambled(ahead):
     return run
 
 
-def test_a_sample_depends_on_nothing_but_its_seed(monkeypatch):
+def test_a_sample_depends_on_its_seed_alone(monkeypatch):
     game = load("connect_four")
     monkeypatch.setattr(
         solved_positions, "LIMIT", 1000
@@ -191,7 +191,7 @@ def test_the_solver_keeps_all_values_and_is_always_quickest():
     assert set(found.by_value) == {"win", "draw"}
 
 
-def test_random_moves_keep_as_many_values_as_chance_has_it():
+def test_random_moves_keep_the_value_as_often_as_expected():
     game = load("connect_four")
     lines = {game.names[a] + " 4" for a in game.legal_actions(game.initial())}
     solved = [
@@ -207,7 +207,7 @@ def test_random_moves_keep_as_many_values_as_chance_has_it():
     assert len(others) > 1
 
 
-def test_what_is_counted():
+def test_the_numbers_of_an_accuracy():
     game = load("connect_four")
     win = Solved("", 1.0, 7, (3, 4), (3,), 0, "random")
     draw = Solved("4", 0.0, 7, (3,), (), 0, "random")
@@ -281,14 +281,14 @@ def test_a_game_without_bad_moves_is_refused(tmp_path, monkeypatch):
         draw_positions(load(f"tree:{file}"), 10)
 
 
-def test_names_and_numbers_stand_apart_on_the_page(capsys):
+def test_names_and_numbers_are_separated_in_the_report(capsys):
     """100.0% is the widest share there is."""
     assert main(["accuracy", "tic_tac_toe", "alphabeta:depth=9", "--sample", "20", "--workers", "0"]) == 0
     page = capsys.readouterr().out
     assert "100.0%" in page and not re.search(r"[a-z]\d+\.\d%", page)
 
 
-def test_the_command_says_the_same_to_people_and_programs(capsys, tmp_path):
+def test_text_and_json_agree(capsys, tmp_path):
     words = ["accuracy", "tic_tac_toe", "alphabeta:depth=1", "--sample", "20", "--workers", "0"]
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

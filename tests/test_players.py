@@ -36,7 +36,7 @@ def test_every_kind_of_player_plays_a_game_to_its_end(text):
         state = game.result(state, choice.action)
 
 
-def test_dice_and_many_players_have_their_players():
+def test_games_with_dice_or_many_players_have_players():
     game = load("backgammon")
     state = game.play("31")
     assert make_player("expectiminimax:depth=1", game).choose(state).action in game.legal_actions(state)
@@ -51,7 +51,7 @@ def test_a_resolved_text_names_the_same_player(text):
     assert make_player(player.text, game).text == player.text
 
 
-def test_the_same_player_says_the_same_twice():
+def test_a_player_with_a_seed_repeats_itself():
     game = load("connect_four")
     for text in ("uct:sims=200,seed=3", "random:seed=3", "alphabeta:depth=5"):
         player, choices = make_player(text, game), []
@@ -127,7 +127,7 @@ def test_the_textbooks_tree_is_drawn_with_its_two_cut_branches():
     assert sum(1 for each in picture.iter() if each.tag.endswith("path")) == 4  # MAX and three MINs
 
 
-def test_explain_says_what_was_thought(tmp_path):
+def test_explain_shows_the_search(tmp_path):
     done = arena("explain", "tic_tac_toe", "--player", "solver", "--moves", "a1 b1")
     assert done.returncode == 0 and "plays" in done.stdout and "proven" in done.stdout
     done = arena("explain", "tic_tac_toe", "--player", "random", "--tree", str(tmp_path / "x.svg"))
@@ -135,7 +135,7 @@ def test_explain_says_what_was_thought(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_name_of_a_player_follows_what_its_files_hold(tmp_path):
+def test_the_name_of_a_player_follows_the_content_of_its_files(tmp_path):
     game = load("othello")
     path = tmp_path / "mine.eval.json"
     default_eval(game).save(path)
@@ -151,8 +151,8 @@ def test_the_name_of_a_player_follows_what_its_files_hold(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["alphabeta:depth=1,tt_mb=256", "solver:mb=256"])
-def test_no_move_is_charged_for_the_memory_of_a_table(text):
-    """Memory costs its time when it is first written to. After `make_player` each page was: none is left to be fetched."""
+def test_tables_are_allocated_before_the_first_move(text):
+    """The first write to a page of memory takes time. After `make_player` every page was written."""
     thinker = make_player(text, load("tic_tac_toe")).thinker
     table = (thinker._prover if text.startswith("solver") else thinker).table.view(np.uint8)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -37,7 +37,7 @@ def simulated(elo: Array, n: int, rng: np.random.Generator, advantage: float = 4
     return CrossTable([f"player {i}" for i in range(len(elo))], pairs, counts)
 
 
-def test_known_ratings_lie_in_their_intervals_as_often_as_is_said() -> None:
+def test_intervals_cover_known_ratings_as_often_as_stated() -> None:
     truth = np.array([0.0, 120.0, 260.0, 310.0, 500.0])
     rng = np.random.default_rng(1)
     inside = []
@@ -48,7 +48,7 @@ def test_known_ratings_lie_in_their_intervals_as_often_as_is_said() -> None:
     assert 0.92 < np.mean(inside) < 0.975
 
 
-def test_much_data_gives_the_truth() -> None:
+def test_many_games_give_the_true_ratings() -> None:
     truth = np.array([0.0, -150.0, 210.0])
     found = rate(simulated(truth, 40_000, np.random.default_rng(2)), 0, replicates=20)
     assert found.elo == pytest.approx(truth, abs=5)
@@ -63,7 +63,7 @@ def test_two_players_differ_by_the_logistic_elo_of_their_score() -> None:
         assert found.elo[1] == pytest.approx(elo_of(score), abs=0.5)
 
 
-def test_draws_count_for_what_they_tell() -> None:
+def test_draws_count_as_half_a_win() -> None:
     """Equal scores, but one of steady draws and one of wins and losses: the steady one is known better."""
     steady = rate(CrossTable("ab", [(1, 0)], [blocks(win_draw=20, draw_win=20, draw_draw=60)]), 0)
     wild = rate(CrossTable("ab", [(1, 0)], [blocks(win_win=60, loss_loss=40)]), 0)
@@ -88,7 +88,7 @@ def test_the_fit_has_no_slope_left() -> None:
     assert first == pytest.approx(0, abs=1e-6)
 
 
-def test_another_anchor_shifts_everybody_alike() -> None:
+def test_another_anchor_shifts_all_ratings_alike() -> None:
     played = simulated(np.array([0.0, 100.0, 450.0]), 25, np.random.default_rng(4))
     by_first, by_last = rate(played, 0), rate(played, 2)
     assert by_first.elo - by_last.elo == pytest.approx(np.full(3, by_first.elo[2]), abs=1e-5)
@@ -110,7 +110,7 @@ def test_the_order_of_a_pair_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("kind", ["win_win", "loss_loss", "draw_draw", "win_loss", "loss_win"])
-def test_what_happened_without_exception_stays_finite(kind: str) -> None:
+def test_a_clean_sweep_has_a_finite_rating(kind: str) -> None:
     found = rate(CrossTable("ab", [(0, 1)], [blocks(**{kind: 50})]), 1)
     numbers = [found.elo[0], found.low[0], found.high[0], *found.advantage, found.draws]
     assert np.isfinite(numbers).all()
@@ -138,19 +138,19 @@ def test_players_that_no_results_connect_with_the_anchor_have_no_rating() -> Non
     assert found.interval_of() == np.inf
 
 
-def test_nobody_has_played_yet() -> None:
+def test_a_ladder_without_games() -> None:
     found = rate(CrossTable("ab", [], []), 0)
     assert found.elo[0] == 0 and np.isnan(found.elo[1]) and found.games.tolist() == [0, 0]
 
 
-def test_the_next_block_tells_most_where_least_is_known() -> None:
+def test_the_gain_is_greatest_for_the_most_uncertain_pair() -> None:
     played = CrossTable("abc", [(0, 1)], [blocks(win_loss=20, draw_draw=20)])
     candidates = [(0, 1), (0, 2), (1, 2)]
     found = gains(played, 0, candidates)
     assert (found > 0).all() and found.argmin() == 0
 
 
-def test_a_block_between_equals_tells_more_than_a_foregone_one() -> None:
+def test_a_block_between_equals_gains_more_than_a_one_sided_one() -> None:
     """A scale of three that is well known, and a newcomer beside the strongest: that one places it best, the weakest worst."""
     rng = np.random.default_rng(6)
     scale = simulated(np.array([0.0, 400.0, 800.0]), 400, rng)
@@ -160,7 +160,7 @@ def test_a_block_between_equals_tells_more_than_a_foregone_one() -> None:
     assert near > middle > far > 0
 
 
-def test_who_is_the_anchor_does_not_matter_for_who_plays_next() -> None:
+def test_gains_do_not_depend_on_the_anchor() -> None:
     played = simulated(np.array([0.0, 200.0, 700.0]), 20, np.random.default_rng(8))
     found = [gains(played, anchor, [(0, 1), (0, 2), (1, 2)]) for anchor in range(3)]
     assert found[1] == pytest.approx(found[0], rel=0.1)  # not quite: before anything is known the anchor is
