@@ -18,6 +18,7 @@ where it loses. Shares have 95 % intervals by Wilson (1927), means by the normal
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +26,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.choose import rounded, state_of
-from arena.commands import add_workers, progress_bar
-from arena.players import Player, kept_player, make_player
+from arena.commands import Progress, add_workers, progress_bar
+from arena.players import PackedPlayer, Player, kept_player, make_player, pack_player
 from arena.solved_positions import STAGES, Solved, draw_positions, read_positions
 from base.errors import UserError
 from base.pool import run_jobs
@@ -143,9 +144,20 @@ class Accuracy:
         return rounded(found)
 
 
-def measure(game: Game, player: Player, sample: Sequence[Solved]) -> Accuracy:
+def measure(
+    game: Game,
+    player: Player,
+    sample: Sequence[Solved],
+    workers: int = 0,
+    progress: Progress = lambda done, total: None,
+) -> Accuracy:
     """The player's accuracy on a sample."""
-    return summary(game, player.text, sample, [answer(game, player, solved.line) for solved in sample])
+    function = functools.partial(answer_line, game.spec, pack_player(player))
+    answers = []
+    for _, found in run_jobs(function, [solved.line for solved in sample], workers, ordered=True):
+        answers.append(found)
+        progress(len(answers), len(sample))
+    return summary(game, player.text, sample, answers)
 
 
 def answer(game: Game, player: Player, line: str) -> Answer:
@@ -155,9 +167,9 @@ def answer(game: Game, player: Player, line: str) -> Answer:
     return Answer(choice.action, min(1.0, max(-1.0, choice.value)), choice.seconds)
 
 
-def answer_job(job: tuple[str, str, str]) -> Answer:
-    """(game, player, line) -> the answer. For worker processes."""
-    return answer(load(job[0]), kept_player(job[0], job[1]), job[2])
+def answer_line(spec: str, packed: PackedPlayer, line: str) -> Answer:
+    """The same for workers."""
+    return answer(load(spec), kept_player(spec, packed), line)
 
 
 def summary(game: Game, player: str, sample: Sequence[Solved], answers: Sequence[Answer]) -> Accuracy:
@@ -248,13 +260,8 @@ def run_accuracy(options: argparse.Namespace) -> int:
         raise UserError(
             f"{options.positions}: expected positions that the solver can solve, got {sample.unsolved} that are too hard"
         )
-    answers = []
     with progress_bar(options.player, "position") as progress:
-        jobs = [(game.spec, options.player, solved.line) for solved in sample.positions]
-        for _, found in run_jobs(answer_job, jobs, options.workers, ordered=True):
-            answers.append(found)
-            progress(len(answers), len(jobs))
-    accuracy = summary(game, player.text, sample.positions, answers)
+        accuracy = measure(game, player, sample.positions, options.workers, progress)
     if options.json:
         left_out = {"unsolved": sample.unsolved, "missing": sample.missing}
         print(json.dumps(accuracy.as_json() | left_out, ensure_ascii=False))

@@ -8,16 +8,16 @@ position is a new game for the player.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from arena.commands import add_workers
-from arena.players import kept_player, make_player
+from arena.players import PackedPlayer, kept_player, make_player, pack_player
 from base.errors import UserError
 from base.lines import Lines, whole
-from base.pool import NOTHING_YET, run_jobs
+from base.pool import run_jobs
 from games import Game, load
 from games.choice import Candidate, Choice
 
@@ -31,37 +31,21 @@ def add_choose(parser: argparse.ArgumentParser) -> None:
 
 
 def run_choose(options: argparse.Namespace) -> int:
-    make_player(options.player, load(options.game))  # an early error, and compiled before the workers start
+    game = load(options.game)
+    packed = pack_player(make_player(options.player, game))  # compiled before the workers start
+    function = functools.partial(answer, game.spec, packed)
     code = 0
-    jobs = Jobs(options.game, options.player, Lines(sys.stdin))
-    for _, found in run_jobs(answer, jobs, options.workers, ordered=True):
+    for _, found in run_jobs(function, Lines(sys.stdin), options.workers, ordered=True):
         code = 1 if found.startswith('{"error"') else code
         print(found, flush=True)
     return code
 
 
-class Jobs:
-    """The jobs of `answer`, one for each line as it arrives."""
-
-    def __init__(self, game: str, player: str, lines: Lines) -> None:
-        self.game, self.player, self.lines = game, player, lines
-
-    def fileno(self) -> int:
-        return self.lines.fileno()
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        line = next(self.lines)
-        return line if line is NOTHING_YET else (self.game, self.player, line)
-
-
-def answer(job: tuple[str, str, str]) -> str:
-    """(game, player, line) -> one line of JSON. For worker processes."""
-    game, player = load(job[0]), kept_player(job[0], job[1])
+def answer(spec: str, packed: PackedPlayer, line: str) -> str:
+    """The player's choice in the position of a line, as one line of JSON. For workers."""
+    game, player = load(spec), kept_player(spec, packed)
     try:
-        state = state_of(game, job[2])
+        state = state_of(game, line)
         player.new_game()
         return json.dumps(as_json(game, player.choose(state)), ensure_ascii=False)
     except UserError as error:

@@ -13,10 +13,11 @@ blocks in any order, and the tally counts them by number.
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from arena.commands import add_common, bar, notice
 from arena.elo import PAIRS, Sprt, count
 from arena.match_folder import MatchFolder
 from arena.openings import Opening, Openings
-from arena.players import kept_player, make_player
+from arena.players import PackedPlayer, kept_player, make_player, pack_player
 from arena.referee import play_game
 from arena.tally import Tally
 from base.errors import INTERRUPTED, UserError
@@ -56,9 +57,11 @@ class Match:
             raise UserError(f"match: expected a game of two players or more, got {game.name}")
         self.game, self.seed = game, seed
         prepare_records(game)
-        made = make_player(a, game), make_player(b, game)  # compiled before workers start
-        self.players = (made[0].text, made[1].text)
-        self.names = (made[0].name, made[1].name)
+        packed = [pack_player(make_player(text, game)) for text in (a, b)]  # compiled before workers start
+        self.players = (packed[0].text, packed[1].text)
+        self.names = (packed[0].name, packed[1].name)
+        self.play_block = functools.partial(play_block, {each.text: each for each in packed})
+        """Job -> encoded records, for workers."""
         self.openings = Openings(game, openings, seed)
         next(iter(self.openings))  # an early error where there is none
         self.is_interrupted = False
@@ -111,7 +114,7 @@ class Match:
             return self.verdict is not None
 
         progress(tally, sum(number < blocks for number in done) * self.block_size)
-        playing = run_jobs(play_block, self._jobs(blocks, done), workers)
+        playing = run_jobs(self.play_block, self._jobs(blocks, done), workers)
         try:
             if take():
                 return tally
@@ -158,16 +161,16 @@ def arrangements(players: int) -> list[tuple[int, ...]]:
     return alone if players == 2 else alone + [tuple(1 - side for side in seats) for seats in alone]
 
 
-def play_block(job: Job) -> list[bytes]:
-    """The encoded records of a block's games. For worker processes."""
+def play_block(players: Mapping[str, PackedPlayer], job: Job) -> list[bytes]:
+    """The encoded records of a block's games, by the players of these texts. For workers."""
     game = load(job.game)
     frames = []
     for number, sides in enumerate(arrangements(game.players)):
         texts = [job.players[side] for side in sides]
-        players = [kept_player(job.game, text, texts[:seat].count(text)) for seat, text in enumerate(texts)]
+        seats = [kept_player(job.game, players[text], texts[:seat].count(text)) for seat, text in enumerate(texts)]
         record = play_game(
             game,
-            players,
+            seats,
             job.opening,
             seed=derive(job.seed, "block", job.block, "game", number),
             luck=derive(job.seed, "block", job.block),

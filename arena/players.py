@@ -20,10 +20,12 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
 from base.errors import UserError, nearest
+from base.files import cache_folder, write_bytes
 from base.options import Options, split
 from base.seeds import below, derive, generator
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
@@ -44,6 +46,7 @@ Depth = Annotated[int, range(1, 101)]
 Count = Annotated[int, range(1, 2**31 - 1)]
 SOLVER_NODES = 1_000_000_000  # for a move, without `nodes`: the empty board of connect four takes fewer
 ENGINES = Path(__file__).parent / "engines"
+FILES = ("checkpoint", "eval", "book")  # options that name a file or a checkpoint's folder
 KEPT = 8  # players that a worker process keeps: their tables take memory
 
 
@@ -287,12 +290,7 @@ def options_of(kind: str) -> Options:
 
 def make_player(text: str, game: Game) -> Player:
     """The player that `text` describes. An unknown kind, option or value is a one-line error that names what is allowed."""
-    kind, given = split(text)
-    if kind not in kinds():
-        known = ", ".join(kinds())
-        raise UserError(f"unknown player '{kind}': expected one of {known}{nearest(kind, kinds())}")
-    options = options_of(kind)
-    resolved = options.resolve(given)
+    kind, options, resolved = parse_player(text)
     path = resolved.pop("book")
     if kind == "net":
         from checkpoints import resolve
@@ -308,6 +306,17 @@ def make_player(text: str, game: Game) -> Player:
     return Player(kind + options.text(resolved), game, thinker, book, resolved.get("seed", 0), resolved.get("ms"), name)
 
 
+def parse_player(text: str) -> tuple[str, Options, dict[str, Any]]:
+    """The kind of a player, the options of that kind, and their values, `book` last."""
+    kind, given = split(text)
+    if kind not in kinds():
+        known = ", ".join(kinds())
+        raise UserError(f"unknown player '{kind}': expected one of {known}{nearest(kind, kinds())}")
+    options = options_of(kind)
+    resolved = options.resolve(given)
+    return kind, options, resolved | {"book": resolved.pop("book")}
+
+
 def by_content(resolved: dict[str, Any]) -> dict[str, Any]:
     """Options with files identified by content: a network by the hash of its weights, other files as PATH#HASH."""
     found = dict(resolved)
@@ -315,7 +324,7 @@ def by_content(resolved: dict[str, Any]) -> dict[str, Any]:
         from checkpoints import read_card
 
         found["checkpoint"] = read_card(Path(found["checkpoint"])).short
-    for key in ("eval", "book"):
+    for key in FILES[1:]:
         if found.get(key) is not None:
             found[key] += "#" + hashlib.sha256(Path(found[key]).read_bytes()).hexdigest()[:12]
     return found
@@ -330,7 +339,58 @@ def summary_of(kind: str) -> str:
     return inspect.getdoc(kinds()[kind]) or ""
 
 
+# ── players for workers on any machine ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class PackedPlayer:
+    """A player with the contents of its files, so that it can be made where those files are not."""
+
+    text: str
+    name: str
+    files: tuple[tuple[str, str, bytes], ...]
+    """(option, file name, content); a checkpoint has several files."""
+
+
+def pack_player(player: Player) -> PackedPlayer:
+    _, _, resolved = parse_player(player.text)
+    files = []
+    for option in FILES:
+        if resolved.get(option) is not None:
+            path = Path(resolved[option])
+            found = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+            files += [(option, each.name, each.read_bytes()) for each in found]
+    return PackedPlayer(player.text, player.name, tuple(files))
+
+
+def pack_players(game: Game, *texts: str) -> dict[str, PackedPlayer]:
+    """The players by their resolved texts. Each is made once: errors come early, and it is compiled before workers start."""
+    packed = [pack_player(make_player(text, game)) for text in texts]
+    return {each.text: each for each in packed}
+
+
+def unpack_player(packed: PackedPlayer, game: Game) -> Player:
+    """The player. Where its files are missing or differ, their contents are written to the cache folder."""
+    kind, options, resolved = parse_player(packed.text)
+    if packed.files and _local_name(kind, options, resolved) != packed.name:
+        for option, name, content in packed.files:
+            folder = cache_folder("players", hashlib.sha256(packed.name.encode()).hexdigest()[:32], option)
+            write_bytes(folder / name, content)
+            resolved[option] = str(folder if option == "checkpoint" else folder / name)
+    player = make_player(kind + options.text(resolved), game)
+    player.text, player.name = packed.text, packed.name
+    return player
+
+
+def _local_name(kind: str, options: Options, resolved: dict[str, Any]) -> str | None:
+    """The name with the files of this machine; None where one is missing."""
+    try:
+        return kind + options.text(by_content(resolved))
+    except (OSError, UserError):
+        return None
+
+
 @functools.lru_cache(maxsize=KEPT)
-def kept_player(game: str, text: str, copy: int = 0) -> Player:
-    """The same player at each call, for worker processes, which then make it once. `copy` numbers equal players of one game."""
-    return make_player(text, load(game))
+def kept_player(game: str, packed: PackedPlayer, copy: int = 0) -> Player:
+    """The same player at each call, so that a worker makes it once. `copy` numbers equal players of one game."""
+    return unpack_player(packed, load(game))

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from arena.ladder.reference_players import standard_openings
-from arena.match import Job, Match, arrangements, play_block
+from arena.match import Job, Match, arrangements
 from base.errors import Arguments, UserError, run_command
 from base.pool import cores, run_jobs
 from benchmarks.tables import count
@@ -83,7 +83,7 @@ def outcomes(match: Match, blocks: int, workers: int) -> Counter[tuple[int, int]
     given = [opening for _, opening in zip(range(blocks), match.openings, strict=False)]
     jobs = [Job(game.spec, match.players, match.seed, number, opening) for number, opening in enumerate(given)]
     found: Counter[tuple[int, int]] = Counter()
-    for number, frames in run_jobs(play_block, jobs, workers):
+    for number, frames in run_jobs(match.play_block, jobs, workers):
         state = given[number].state(game)
         mover, value = game.to_move(state), sign(solver.value(state))
         for sides, frame in zip(arrangements(2), frames, strict=True):

@@ -15,18 +15,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arena.ladder.scale import checkpoints_of
 
 import arena.ladder.reference_players
 from arena.__main__ import main
 from arena.ladder.ladder import Goal, Ladder
 from arena.ladder.reference_players import ReferencePlayers, read_reference_players, reference_players
 from arena.ladder.results import Counts, LadderResults, default_file, result_of
-from arena.ladder.scale import Scale
+from arena.ladder.scale import Scale, checkpoints_of
 from arena.ladder.standings import Standings, brief
 from arena.match import Job, play_block
 from arena.openings import Opening
-from arena.players import make_player, options_of
+from arena.players import make_player, options_of, pack_players
 from base.errors import UserError
 from base.options import split
 from base.pool import WorkerDied, run_jobs
@@ -47,7 +46,7 @@ def ladder_file(tmp_path):
 
 
 def block(number, players=(RANDOM, OTHER), seed=0):
-    frames = play_block(Job("nim", players, seed, number, Opening()))
+    frames = play_block(pack_players(NIM, *players), Job("nim", players, seed, number, Opening()))
     return [GameRecord.from_bytes(frame) for frame in frames]
 
 
@@ -84,7 +83,9 @@ def test_a_stored_block_can_be_played_again(ladder_file):
     assert len({opening for _, _, opening, _, _ in found}) > 1
     for number, seed, opening, result, plies in found:
         actions = tuple(NIM.id_of(word) for word in opening.split())
-        frames = play_block(Job("nim", (RANDOM, OTHER), int(seed), number, Opening(actions)))
+        frames = play_block(
+            pack_players(NIM, RANDOM, OTHER), Job("nim", (RANDOM, OTHER), int(seed), number, Opening(actions))
+        )
         again = [GameRecord.from_bytes(frame) for frame in frames]
         assert (result_of(again), sum(map(len, again))) == (result, plies)
 
@@ -221,7 +222,9 @@ def test_a_ladder_orders_players_by_strength(ladder_file):
 
 
 def test_round_robin_is_even(ladder_file):
-    ladder = Ladder(NIM, ["random", "random:seed=1", "random:seed=2", "random:seed=3"], ladder_file, pairing="round-robin")
+    ladder = Ladder(
+        NIM, ["random", "random:seed=1", "random:seed=2", "random:seed=3"], ladder_file, pairing="round-robin"
+    )
     ladder.play(Goal(games=18), workers=0)
     assert sorted(counts.blocks for counts in ladder.counts.values()) == [3] * 6
 

@@ -13,7 +13,7 @@ import pytest
 from arena import players
 from arena.__main__ import main
 from arena.elo import Sprt
-from arena.match import Match, arrangements, play_block
+from arena.match import Match, arrangements
 from arena.match_folder import MatchFolder
 from arena.openings import Opening, Openings, canonical, decider
 from arena.players import Forfeit, make_player
@@ -468,7 +468,7 @@ def test_a_block_is_what_its_records_say():
     game = load("tic_tac_toe")
     match = Match(game, "random", "uct:sims=5", seed=9)
     job = next(match._jobs(1, set()))
-    records = [GameRecord.from_bytes(frame, game) for frame in play_block(job)]
+    records = [GameRecord.from_bytes(frame, game) for frame in match.play_block(job)]
     assert [record.metadata["seats"] for record in records] == [[0, 1], [1, 0]]
     assert [record.players for record in records] == [match.players, match.players[::-1]]
     assert all(tuple(record.moves[: len(job.opening.actions)]) == job.opening.actions for record in records)

@@ -2,10 +2,12 @@
 
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 from arena.choose import rounded
 from arena.explain import built, drawn, tree_of
-from arena.players import kinds, make_player
+from arena.players import kinds, make_player, pack_player, parse_player, unpack_player
 from base.errors import UserError
 from classical.eval import default_eval
 from games import load
@@ -179,3 +181,46 @@ def test_numbers_for_json_have_six_digits_however_deep_they_are():
         "text": "0.123456789",
     }
     assert rounded(given) == found
+
+
+def cache_in(folder):
+    """A cache folder of its own for files of players; compiled code stays where it is."""
+
+    def cache_folder(*parts):
+        path = folder.joinpath("cache", *parts)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    return cache_folder
+
+
+def test_a_packed_player_can_be_made_without_its_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("arena.players.cache_folder", cache_in(tmp_path))
+    game, path = load("othello"), tmp_path / "mine.eval.json"
+    weights = dict(default_eval(game).weights)
+    weights[next(iter(weights))] += 1
+    replace(default_eval(game), weights=weights).save(path)
+    player = make_player(f'alphabeta:depth=2,eval="{path}"', game)
+    packed = pack_player(player)
+    choice = player.choose(game.initial())
+    for content in (None, "{}"):  # the file is missing, or another one
+        path.unlink()
+        if content is not None:
+            path.write_text(content)
+        again = unpack_player(packed, game)
+        assert (again.text, again.name) == (player.text, player.name)
+        assert replace(again.choose(game.initial()), seconds=0) == replace(choice, seconds=0)
+        path.touch()
+
+
+def test_a_packed_network_can_be_made_without_its_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr("arena.players.cache_folder", cache_in(tmp_path))
+    game = load("tic_tac_toe")
+    released = make_player("net:small,sims=16", game)
+    folder = shutil.copytree(Path(parse_player(released.text)[2]["checkpoint"]), tmp_path / "copy")
+    player = make_player(f"net:{folder},sims=16", game)
+    packed, choice = pack_player(player), player.choose(game.initial())
+    shutil.rmtree(folder)
+    again = unpack_player(packed, game)
+    assert (again.text, again.name) == (player.text, player.name) and again.name == released.name
+    assert replace(again.choose(game.initial()), seconds=0) == replace(choice, seconds=0)

@@ -5,9 +5,10 @@
     found = evaluate(game, checkpoint, seed, log)   # found.line, found.curves, found.elo
     print(evaluate.table(game, {checkpoint: "the last one"}))
 
-The scale is that of `python -m arena rate`: the same rungs, openings and results, in runs/ladders/GAME.sqlite (arena/ladder/scale.py), so
-what a run has measured counts there and the other way round. A game of two that has no standard rungs gets a scale from the rungs
-of the configuration, with the random player as 0. Where more than two play there is no Elo: a match against each of the rungs.
+The scale is that of `python -m arena rate` (arena/ladder/scale.py): the same reference players, openings and results, in
+runs/ladders/GAME.sqlite. So what a run has measured counts there, and the other way round. A game of two without reference players gets
+a scale from the players of the configuration, with the random player as 0. Where more than two play there is no Elo: a match against
+each of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from arena.accuracy import answer_job, summary
+from arena.accuracy import measure
 from arena.ladder.reference_players import ReferencePlayers, has_reference_players, reference_players, standard_openings
 from arena.ladder.results import LadderResults, default_file
 from arena.ladder.scale import Place, Scale
@@ -29,7 +30,6 @@ from arena.solved_positions import draw_positions
 from arena.tally import Estimate
 from base.errors import UserError, require
 from base.options import written
-from base.pool import run_jobs
 from games import Game
 from train.log import RunLog
 
@@ -174,15 +174,12 @@ class Arena:
     def _accuracy(self, game: Game, checkpoint: Path, log: RunLog) -> Evaluation:
         """Of the search, and of the policy alone."""
         sample = draw_positions(game, self.settings.sample, 1, self.workers, first_stage=FIRST_STAGE).positions
-        players = self.players(checkpoint)
-        jobs = [(game.spec, player, solved.line) for player in players.values() for solved in sample]
-        asking = run_jobs(answer_job, jobs, self.workers, ordered=True)
-        answers = [answer for _, answer in log.bar(asking, len(jobs), "accuracy", "move")]
         words: list[str] = []
         curves: dict[str, float] = {}
         details: dict[str, Any] = {}
-        for number, (name, player) in enumerate(players.items()):
-            found = summary(game, player, sample, answers[number * len(sample) : (number + 1) * len(sample)])
+        for name, player in self.players(checkpoint).items():
+            with log.progress(f"accuracy, {name}", "move") as progress:
+                found = measure(game, make_player(player, game), sample, self.workers, progress)
             share = found.kept.share or 0.0
             words.append(f"{name} keeps {share:.1%}")
             curves |= {f"accuracy/{name}": share, f"brier/{name}": found.brier.mean}

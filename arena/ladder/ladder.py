@@ -23,6 +23,7 @@ All pairs play the same openings in the same order. A pair of deterministic play
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import math
 from collections import Counter
@@ -30,7 +31,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from arena.ladder.results import Counts, LadderResults, default_file, result_of
 from arena.ladder.standings import Standings
 from arena.match import Job, play_block
 from arena.openings import Opening, Openings
-from arena.players import make_player
+from arena.players import PackedPlayer, make_player, pack_player
 from base.errors import INTERRUPTED, UserError, short
 from base.pool import run_jobs
 from base.seeds import derive
@@ -72,19 +72,6 @@ class Goal:
             raise UserError(f"until-interval: expected more than 0 Elo, got {self.interval:g}")
 
 
-class Entry(NamedTuple):
-    """A player of a ladder: the name that its results are stored under, and its resolved text."""
-
-    name: str
-    text: str
-
-    @classmethod
-    def of(cls, text: str, game: Game) -> Entry:
-        """Makes the player once: errors come early, and it is compiled before workers start."""
-        player = make_player(text, game)
-        return cls(player.name, player.text)
-
-
 class Ladder:
     """`players` are texts; `openings` as in a match."""
 
@@ -97,16 +84,17 @@ class Ladder:
         pairing: str = PAIRINGS[0],
         openings: str = "",
         seed: int = 0,
-        entries: Mapping[str, Entry] = MappingProxyType({}),
+        packed: Mapping[str, PackedPlayer] = MappingProxyType({}),
     ) -> None:
-        """`entries`: entries of players by text, from `Ladder.entries`, so that these players are not made again."""
+        """`packed`: players that need not be made again, by text; from `Ladder.packed`."""
         if game.players != 2:
             raise UserError(f"ladder: expected a game of two players, got {game.name} ({game.players} players)")
         self.game, self.results, self.pairing, self.seed = game, results, pairing, seed
         prepare_records(game)
-        self.entries = {text: entries.get(text) or Entry.of(text, game) for text in players}
-        self._specs = {entry.name: entry.text for entry in self.entries.values()}
-        self.players = sorted(self._specs)
+        self.packed = {text: packed.get(text) or pack_player(make_player(text, game)) for text in players}
+        self._texts = {player.name: player.text for player in self.packed.values()}
+        self._play_block = functools.partial(play_block, {each.text: each for each in self.packed.values()})
+        self.players = sorted(self._texts)
         if len(self.players) < 2:
             raise UserError(f"ladder: expected two different players or more, got {', '.join(players) or 'none'}")
         self.anchor = self._anchor_of(anchor)
@@ -151,7 +139,7 @@ class Ladder:
         before = self.blocks(goal.of)
         total = 2 * self.missing(goal) if goal.games is not None and goal.interval is None else 0
         schedule = _Schedule(self, goal)
-        playing = run_jobs(play_block, schedule, workers)
+        playing = run_jobs(self._play_block, schedule, workers)
         try:
             for number, frames in playing:
                 self._add(*schedule.done(number), [GameRecord.from_bytes(frame) for frame in frames])
@@ -170,7 +158,7 @@ class Ladder:
         a, b = pair
         return Job(
             self.game.spec,
-            (self._specs[a], self._specs[b]),
+            (self._texts[a], self._texts[b]),
             derive(self.seed, "ladder", *pair),
             number,
             self._drawn[number],
@@ -210,8 +198,8 @@ class Ladder:
         """The name of the anchor. Without a text: `random` if it is on the ladder, else the first player."""
         if text is None:
             zero = make_player("random", self.game).name
-            return zero if zero in self.players else next(iter(self.entries.values())).name
-        found = self.entries[text].name if text in self.entries else make_player(text, self.game).name
+            return zero if zero in self.players else next(iter(self.packed.values())).name
+        found = self.packed[text].name if text in self.packed else make_player(text, self.game).name
         if found not in self.players:
             raise UserError(f"anchor: expected one of the players, got {short(text)}")
         return found

@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from arena.commands import Progress, add_common, notice, progress_bar
-from arena.ladder.ladder import GAMES, Entry, Goal, Ladder, add_file, notice_end
+from arena.ladder.ladder import GAMES, Goal, Ladder, add_file, notice_end
 from arena.ladder.reference_players import ReferencePlayers, reference_players
 from arena.ladder.results import FOLDER, LadderResults, default_file
 from arena.ladder.standings import Row, Standings, brief
-from arena.players import make_player
+from arena.players import PackedPlayer, make_player, pack_player
 from base.errors import INTERRUPTED, UserError
 from base.options import written
 from games import Game, load
@@ -92,10 +92,12 @@ class Scale:
         self.game, self.reference, self.results, self.seed = game, reference, results, seed
         playing = reference.players if opponents is None else opponents
         self.players = tuple(dict.fromkeys([reference.anchor, *playing]))
-        self._entries: dict[str, Entry] = {}
+        self._packed: dict[str, PackedPlayer] = {}
         self.ladder = self._ladder([])
-        self._entries |= {text: Entry.of(text, game) for text in reference.players if text not in self._entries}
-        self.names = sorted({entry.name for entry in self._entries.values()})
+        self._packed |= {
+            text: pack_player(make_player(text, game)) for text in reference.players if text not in self._packed
+        }
+        self.names = sorted({each.name for each in self._packed.values()})
         """The names of all reference players and opponents."""
 
     def missing(self, games: int) -> int:
@@ -119,7 +121,7 @@ class Scale:
     def place(self, player: str, games: int, workers: int, progress: Progress = lambda done, total: None) -> Place:
         """Play until the player has this number of games, stored ones included, against the most informative opponents."""
         ladder = self._ladder([player])
-        name = ladder.entries[player].name
+        name = ladder.packed[player].name
         goal = Goal(games, of=name)
         if ladder.missing(goal):
             ladder.play(goal, workers, progress)
@@ -128,7 +130,7 @@ class Scale:
     def standings(self, labels: Mapping[str, str]) -> Standings:
         """The reference players and the players of `labels` (text: label), by the games played so far."""
         ladder = self._ladder(list(labels))
-        by_name = {ladder.entries[text].name: label for text, label in labels.items()}
+        by_name = {ladder.packed[text].name: label for text, label in labels.items()}
         return self._standings(ladder, list(by_name), by_name)
 
     def _standings(self, ladder: Ladder, players: Sequence[str], labels: Mapping[str, str]) -> Standings:
@@ -150,10 +152,10 @@ class Scale:
             self.reference.anchor,
             openings=self.reference.openings,
             seed=self.seed,
-            entries=self._entries,
+            packed=self._packed,
         )
         # `players` are made anew each time: net:RUN is another checkpoint later
-        self._entries |= {text: ladder.entries[text] for text in self.players}
+        self._packed |= {text: ladder.packed[text] for text in self.players}
         return ladder
 
 
