@@ -356,6 +356,12 @@ def test_a_file_of_reference_players_that_cannot_be_read_is_one_line(tmp_path, t
         read_reference_players(path)
 
 
+def test_a_file_with_the_old_key_rungs_is_read(tmp_path):
+    path = tmp_path / "nim.toml"
+    path.write_text('anchor = "random"\nrungs = ["random", "solver"]\nopenings = "plies=2"\n')
+    assert read_reference_players(path) == ReferencePlayers(("random", "solver"), "random", "plies=2")
+
+
 def test_a_game_without_reference_players_is_refused_with_those_that_have_them():
     with pytest.raises(UserError, match=r"nim:most=7: expected a game with reference players .*othello"):
         reference_players(NIM)
@@ -461,7 +467,7 @@ def test_rate_prints_one_line_and_plays_missing_reference_games_first(reference_
     )
     assert "30 games among the reference players of nim:most=7 are missing; they are played first" in printed.err
     assert (
-        main(["rate", "nim", "random:seed=7", "--games", "20", "--reference-games", "20", "--workers", "0", "--json"])
+        main(["rate", "nim", "random:seed=7", "--games", "20", "--rung-games", "20", "--workers", "0", "--json"])
         == 0
     )
     printed = capsys.readouterr()

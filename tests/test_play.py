@@ -170,7 +170,7 @@ def test_saving_refuses_files_that_would_lose_something(tmp_path):
         start,
     )
     assert "old.txt: expected a new file, but it exists" in shown and shown.count("\nsaved in") == 2
-    assert "new.txt: expected a name that ends in .log" in shown and (tmp_path / "old.txt").read_text() == "mine"
+    assert "new.txt: expected a name ending in .log" in shown and (tmp_path / "old.txt").read_text() == "mine"
     (record,) = read_records(tmp_path / "new.log", game)
     assert record.first_position(game).tobytes() == start.tobytes() and record.outcome is None
 
