@@ -29,8 +29,9 @@ from arena.choose import rounded, state_of
 from arena.commands import Progress, add_workers, progress_bar
 from arena.players import PackedPlayer, Player, kept_player, make_player, pack_player
 from arena.solved_positions import STAGES, Solved, draw_positions, read_positions
+from base.workers import Workers
 from base.errors import UserError
-from base.pool import run_jobs
+from base.local_workers import opened, run_jobs
 from base.seeds import derive
 from games import Game, load
 
@@ -148,7 +149,7 @@ def measure(
     game: Game,
     player: Player,
     sample: Sequence[Solved],
-    workers: int = 0,
+    workers: Workers | int = 0,
     progress: Progress = lambda done, total: None,
 ) -> Accuracy:
     """The player's accuracy on a sample."""
@@ -251,17 +252,18 @@ def add_accuracy(parser: argparse.ArgumentParser) -> None:
 def run_accuracy(options: argparse.Namespace) -> int:
     game = load(options.game)
     player = make_player(options.player, game)  # an early error, and compiled before the workers start
-    with progress_bar("solving", "position") as progress:
-        if options.positions is not None:
-            sample = read_positions(game, options.positions, options.workers, progress)
-        else:
-            sample = draw_positions(game, options.sample, options.seed, options.workers, progress)
-    if not sample.positions:
-        raise UserError(
-            f"{options.positions}: expected positions that the solver can solve, got {sample.unsolved} that are too hard"
-        )
-    with progress_bar(options.player, "position") as progress:
-        accuracy = measure(game, player, sample.positions, options.workers, progress)
+    with opened(options.workers) as workers:
+        with progress_bar("solving", "position") as progress:
+            if options.positions is not None:
+                sample = read_positions(game, options.positions, workers, progress)
+            else:
+                sample = draw_positions(game, options.sample, options.seed, workers, progress)
+        if not sample.positions:
+            raise UserError(
+                f"{options.positions}: expected positions that the solver can solve, got {sample.unsolved} that are too hard"
+            )
+        with progress_bar(options.player, "position") as progress:
+            accuracy = measure(game, player, sample.positions, workers, progress)
     if options.json:
         left_out = {"unsolved": sample.unsolved, "missing": sample.missing}
         print(json.dumps(accuracy.as_json() | left_out, ensure_ascii=False))

@@ -17,7 +17,7 @@ from arena.commands import add_workers
 from arena.players import PackedPlayer, kept_player, make_player, pack_player
 from base.errors import UserError
 from base.lines import Lines, whole
-from base.pool import run_jobs
+from base.local_workers import run_jobs
 from games import Game, load
 from games.choice import Candidate, Choice
 

@@ -11,7 +11,7 @@ from functools import partial
 from tqdm import tqdm
 
 from base.errors import UserError
-from base.pool import cores
+from base.local_workers import cores
 
 Progress = Callable[[int, int], object]
 """Called with how much is done and the total; a total of 0 is unknown."""

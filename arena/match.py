@@ -31,9 +31,10 @@ from arena.openings import Opening, Openings
 from arena.players import PackedPlayer, kept_player, make_player, pack_player
 from arena.referee import play_game
 from arena.tally import Tally
+from base.workers import Workers
 from base.errors import INTERRUPTED, UserError
 from base.options import Options, split
-from base.pool import run_jobs
+from base.local_workers import run_jobs
 from base.seeds import derive
 from games import Game, load
 from games.record import GameRecord, prepare_records
@@ -90,7 +91,7 @@ class Match:
     def play(
         self,
         blocks: int,
-        workers: int,
+        workers: Workers | int,
         folder: MatchFolder | None = None,
         sprt: Sprt | None = None,
         progress: Callable[[Tally, int], object] = lambda tally, games: None,

@@ -31,11 +31,12 @@ from arena.choose import POSITION, state_of
 from arena.commands import Progress
 from arena.openings import canonical, random_action
 from arena.players import Player, make_player
+from base.workers import Workers
 from base.compiler import content_key
 from base.errors import UserError
 from base.files import StrPath, cache_folder, file_lock, write_text
 from base.log import LogWriter, read_log
-from base.pool import run_jobs
+from base.local_workers import run_jobs
 from base.seeds import generator, uniform
 from classical.solvable import LATE, require
 from classical.solver import Solver, Unsolved
@@ -92,7 +93,7 @@ class Sample:
 
 
 def read_positions(
-    game: Game, path: StrPath, workers: int = 0, progress: Progress = lambda done, total: None
+    game: Game, path: StrPath, workers: Workers | int = 0, progress: Progress = lambda done, total: None
 ) -> Sample:
     """The positions of a file, solved: a line each as in `python -m arena choose`. Empty lines and lines with # are ignored."""
     lines = []
@@ -118,7 +119,7 @@ def read_positions(
 
 
 def _solve_lines(
-    game: Game, lines: list[str], workers: int, known: dict[str, Answer], keep: Keep, progress: Progress
+    game: Game, lines: list[str], workers: Workers | int, known: dict[str, Answer], keep: Keep, progress: Progress
 ) -> Sample:
     length, sample = longest_length(game), Sample()
     answers: list[Answer] = [{}] * len(lines)
@@ -307,7 +308,7 @@ def draw_positions(
     game: Game,
     count: int,
     seed: int = 1,
-    workers: int = 0,
+    workers: Workers | int = 0,
     progress: Progress = lambda done, total: None,
     first_stage: int = 0,
 ) -> Sample:
@@ -354,7 +355,7 @@ class _Drawing:
         self.taken: set[bytes] = set()
         self.closed = [not wanted for wanted in self.wanted]
 
-    def run(self, workers: int, known: dict[str, Answer], keep: Keep, progress: Progress) -> Sample:
+    def run(self, workers: Workers | int, known: dict[str, Answer], keep: Keep, progress: Progress) -> Sample:
         given: list[Candidate] = []
 
         def jobs() -> Iterator[Job]:

@@ -2,17 +2,17 @@
 
 bits          bit operations on 64-bit words
 compiler      plain Python functions at machine speed, with a cache that is never stale
-crew          workers that stay, each with work of its own under way
 errors        one-line errors for people, the parser and the entry point of every command
 explaining    numba's errors in two lines
 files         durable writes, locks, leftovers, the cache folder
 lines         lines of standard input as they arrive, of bounded length
+local_workers workers on this machine: processes, threads
 log           the framed, append-only, checksummed log
 options       NAME:key=value, the grammar in which games and players are named
-pool          worker processes for long jobs over all cores
 seeds         seeds with a purpose, and the random generator of kernels
 subprocesses  other people's programs, talked to in lines and never waited for longer than a deadline
 threads       long calls that Ctrl-C, a clock or a limit can end
+workers       work done elsewhere: the protocol of tasks, jobs and results
 """
 
 import os

@@ -14,7 +14,7 @@ from multiprocessing.connection import wait
 from typing import IO, Any
 
 from base.errors import UserError
-from base.pool import NOTHING_YET
+from base.workers import NOTHING_YET
 
 LONGEST = 1 << 20
 _CHUNK = 1 << 16

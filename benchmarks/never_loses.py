@@ -24,8 +24,9 @@ from collections.abc import Sequence
 
 from arena.ladder.reference_players import standard_openings
 from arena.match import Job, Match, arrangements
+from base.workers import Workers
 from base.errors import Arguments, UserError, run_command
-from base.pool import cores, run_jobs
+from base.local_workers import cores, run_jobs
 from benchmarks.tables import count
 from classical.solver import Solver
 from games import load
@@ -75,7 +76,7 @@ def main(argv: Sequence[str]) -> int:
     return 1 if lost else 0
 
 
-def outcomes(match: Match, blocks: int, workers: int) -> Counter[tuple[int, int]]:
+def outcomes(match: Match, blocks: int, workers: Workers | int) -> Counter[tuple[int, int]]:
     """Number of games by value of the opening and result, both as signs of the player's utility."""
     game = match.game
     solver = Solver(game, megabytes=256)

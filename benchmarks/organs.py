@@ -19,7 +19,7 @@ from arena.ladder.standings import signed
 from arena.match import Match
 from arena.tally import Tally
 from base.errors import Arguments, UserError, run_command
-from base.pool import cores
+from base.local_workers import cores
 from classical.alphabeta import AlphaBetaSettings
 from classical.alphabeta.probcut import file_of
 from games import Game, load

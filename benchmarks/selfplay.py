@@ -29,7 +29,7 @@ from multiprocessing.synchronize import Barrier
 from typing import Any, NamedTuple
 
 from base.errors import Arguments, run_command
-from base.pool import cores
+from base.local_workers import cores
 from benchmarks import mctx_peer
 from games import load
 from mcts.puct import PUCT

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from base.pool import cores
+from base.local_workers import cores
 from base.seeds import below, generator
 from games import CHANCE, Game
 

@@ -10,11 +10,12 @@ which says what the weights fit and how they came to be. Both are data: reading 
 import base  # noqa: F401  (first of all, for Ctrl-C)
 from checkpoints.card import Card, Elo, commit
 from checkpoints.shelf import all_of, best, folder_of, keep_every, latest, newest_whole, resolve
-from checkpoints.store import load, read_card, save, verify, write_card
+from checkpoints.store import Packed, load, pack, read_card, save, unpack, verify, write_card
 
 __all__ = [
     "Card",
     "Elo",
+    "Packed",
     "all_of",
     "best",
     "commit",
@@ -23,9 +24,11 @@ __all__ = [
     "latest",
     "load",
     "newest_whole",
+    "pack",
     "read_card",
     "resolve",
     "save",
+    "unpack",
     "verify",
     "write_card",
 ]

@@ -7,7 +7,7 @@ card's, or of another shape, a file that is damaged. Nothing of a checkpoint is 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,20 +54,39 @@ def hash_of(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
+@dataclass(frozen=True)
+class Packed:
+    """A checkpoint as bytes, which can be sent to where its folder is not."""
+
+    origin: str
+    """Where it was, for messages."""
+    card: Card
+    weights: bytes
+
+
+def pack(path: StrPath) -> Packed:
+    """The checkpoint folder `path`, to send."""
+    return Packed(str(path), read_card(path), (Path(path) / WEIGHTS).read_bytes())
+
+
 def load(path: StrPath, game: Game) -> tuple[Net, Card]:
     """The net in the checkpoint folder `path`, ready to evaluate, on the CPU; and its card."""
-    path = Path(path)
-    card = read_card(path)
+    return unpack(pack(path), game)
+
+
+def unpack(packed: Packed, game: Game) -> tuple[Net, Card]:
+    """What `load` gives, of a checkpoint that was sent."""
+    where, card = packed.origin, packed.card
     if (card.game, card.version) != (game.name, game.version):
         expected, came = f"{game.name} (version {game.version})", f"{card.game} (version {card.version})"
-        raise UserError(f"{path}: expected a net for {expected}, got one for {came}")
-    tensors = _read_weights(path, card)
+        raise UserError(f"{where}: expected a net for {expected}, got one for {came}")
+    tensors = _tensors_of(packed)
     try:
         with torch.device("meta"):  # shapes without memory: the card may ask for any size
             _check_shapes(make_net(card.net, game), tensors)
         net = make_net(card.net, game)
     except UserError as error:
-        raise UserError(f"{path}: {error}") from None
+        raise UserError(f"{where}: {error}") from None
     net.load_state_dict(tensors)
     return net.eval(), card
 
@@ -103,14 +122,13 @@ def verify(path: StrPath, game: Game | None = None) -> Card:
     """Refuse a checkpoint that is not whole: card, hash, format, finite numbers; with `game` given, all that `load` checks."""
     if game is not None:
         return load(path, game)[1]
-    card = read_card(path)
-    _read_weights(Path(path), card)
-    return card
+    packed = pack(path)
+    _tensors_of(packed)
+    return packed.card
 
 
-def _read_weights(path: Path, card: Card) -> dict[str, Tensor]:
-    where = path / WEIGHTS
-    data = where.read_bytes()
+def _tensors_of(packed: Packed) -> dict[str, Tensor]:
+    where, data, card = Path(packed.origin) / WEIGHTS, packed.weights, packed.card
     if hash_of(data) != card.weights:
         raise UserError(
             f"{where}: expected the weights of the card, {card.weights[:19]}…; got others, {hash_of(data)[:19]}…: "

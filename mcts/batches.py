@@ -1,4 +1,5 @@
-"""The two kernels of `Search.step`: `gather` walks every tree to a leaf that the evaluator has to evaluate, `scatter` takes the answers.
+"""The two kernels of `Search.step`: `gather` walks every tree to a leaf that the evaluator has to evaluate, `scatter` takes the
+answers.
 
 Between them stands one padded batch, a row per lane. What needs no evaluator (ends of games, proven positions, positions in the
 cache of evaluations) is backed up at once and the walk begins again.

@@ -1,4 +1,5 @@
-"""Evaluations already made: a table that is looked up before a network evaluates a leaf, so that a position met again costs no evaluation.
+"""Evaluations already made: a table that is looked up before a network evaluates a leaf, so that a position met again costs no
+evaluation.
 
     Search(game, settings, cache_mb=64)       # `search.cache.counts`, `search.cache.clear()`
 

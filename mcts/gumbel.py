@@ -1,7 +1,7 @@
 """Gumbel AlphaZero: a search that improves the policy with any number of simulations, as few as two.
 
-At the root, `considered` actions are drawn without replacement by the Gumbel-top-k trick and share the simulations by sequential halving:
-each gets as many visits as the others, then the worse half drops out. Below the root, visits follow the improved policy
+At the root, `considered` actions are drawn without replacement by the Gumbel-top-k trick and share the simulations by sequential
+halving: each gets as many visits as the others, then the worse half drops out. Below the root, visits follow the improved policy
 without randomness. Logits are log P, up to a constant; q is the mover's utility, mapped to [0, 1].
 
     root      drawn and ranked by g(a) + logits(a) + σ(q̂(a)),  g(a) ~ Gumbel(0)                  (Algorithm 2)
@@ -193,7 +193,7 @@ def best(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, worst: flo
     winner = leader(slot, root, nodes, edges, settings, most)
     if not is_lost(edges[winner], nodes, root.mover, worst):
         return winner
-    unknown, sharp, highest, total = improvement(root, nodes, edges, settings)
+    unknown, sharp, highest, _ = improvement(root, nodes, edges, settings)
     hope, hope_weight = winner, 0.0
     for edge in range(root.edges, root.edges + root.count):
         if is_lost(edges[edge], nodes, root.mover, worst):

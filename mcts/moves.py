@@ -2,9 +2,11 @@
 
 `moves(rules, variant)` makes the functions for a game; drivers of self-play and players call them from compiled code or from Python.
 
-    target(…, weights)     what to learn, per edge of the root, summing to 1. Temperature never touches it. Actions proven to lose get nothing while
-                           there are others. Where the root is proven: the shares of visits among the actions proven to be as good as the root
-    sample(…)              the edge to play: the best one, or drawn from the target sharpened to p^(1/temperature) by the tree's own stream
+    target(…, weights)     what to learn, per edge of the root, summing to 1. Temperature never touches it. Actions proven to lose get
+                           nothing while there are others. Where the root is proven: the shares of visits among the actions proven to
+                           be as good as the root
+    sample(…)              the edge to play: the best one, or drawn from the target sharpened to p^(1/temperature) by the tree's own
+                           stream
     start(…)               prepares a tree for more simulations
     advance(…)             plays an action at the root and keeps its subtree
 """
@@ -45,9 +47,9 @@ def is_before(edge: Any, other: Any) -> bool:
 
 
 def most_visited(node: Any, nodes: Any, edges: Any, worst: float) -> int:
-    """The edge to play at a decision node: the most visited one (visits are steadier than values), except that a proven value counts as it
-    is: the best proven edge is played where it is worth at least the mean of the most visited unproven one. So a proven win is always
-    played, and a proven loss (a utility of `worst`) only where there is nothing else, not even an action never tried."""
+    """The edge to play at a decision node: the most visited one (visits are steadier than values), except that a proven value counts
+    as it is: the best proven edge is played where it is worth at least the mean of the most visited unproven one. So a proven win is
+    always played, and a proven loss (a utility of `worst`) only where there is nothing else, not even an action never tried."""
     unproven, proven, known = NONE, NONE, 0.0
     for edge in range(node.edges, node.edges + node.count):
         if edges[edge].proven:

@@ -16,9 +16,9 @@ proven when an action is proven to give its mover the most that the game can giv
 then those of the best for the mover, among equals of the one with the lowest action id of those proven so far. A chance node is proven
 when all outcomes are, and is worth their mean. Above a node that has just been proven its exact utilities are backed up.
 
-**Immediate wins.** With `settings.immediate_wins`, the first simulation that goes beyond a decision tries its actions and takes one that ends
-the game with the most that it can give the mover, if there is one. That proves the node, so no low prior can hide such a win. Otherwise a
-win is found only when its edge is walked.
+**Immediate wins.** With `settings.immediate_wins`, the first simulation that goes beyond a decision tries its actions and takes one
+that ends the game with the most that it can give the mover, if there is one. That proves the node, so no low prior can hide such a
+win. Otherwise a win is found only when its edge is walked.
 
 `phases(rules, variant, evaluator)` makes the functions for a game. They share their arguments:
 

@@ -33,8 +33,8 @@ from mcts.variant import settings_class, variant_of
 MOST = 2**31 - 2
 """Simulations in one tree: visits are 32 bits."""
 EDGES_PER_NODE = {False: 4, True: 48}
-"""Of large trees, by whether there is a policy: 2 in connect four and othello, 5 in go 9×9 at 100,000 simulations of UCB1; with priors, 7 in
-connect four and about 35 in chess."""
+"""Of large trees, by whether there is a policy: 2 in connect four and othello, 5 in go 9×9 at 100,000 simulations of UCB1; with
+priors, 7 in connect four and about 35 in chess."""
 
 
 class TreePlayer:
@@ -57,8 +57,8 @@ class TreePlayer:
         cache_mb: float = 64,
         seed: int = 0,
     ) -> None:
-        """`evaluator(rules)` gives the function that estimates leaves (`mcts/phases.py`), `weights` are its; or a `network`, which in batches
-        takes `leaves` observations. Memory is what tree and cache may grow to."""
+        """`evaluator(rules)` gives the function that estimates leaves (`mcts/phases.py`), `weights` are its; or a `network`, which in
+        batches takes `leaves` observations. Memory is what tree and cache may grow to."""
         settings = settings or settings_class("ucb1")()
         variant = variant_of(settings)
         self.game, self.reuse = game, reuse

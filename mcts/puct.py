@@ -3,9 +3,9 @@
     Q + c(N) P √N' / (1 + n),  N' = Σ n                      Silver et al. 2017, 2018
     c(N) = c_init + ln((1 + N + c_base) / c_base)
 
-Q is the mean utility of the player who moves at the node, n the visits of the edge, N those of the node. An edge not yet walked has the node's
-own mean less fpu · √(sum of the priors walked) in place of Q ("first play urgency", reduced). A proven edge has its exact utility and
-no bonus. Where the root is explored (`slot.explore`):
+Q is the mean utility of the player who moves at the node, n the visits of the edge, N those of the node. An edge not yet walked has
+the node's own mean less fpu · √(sum of the priors walked) in place of Q ("first play urgency", reduced). A proven edge has its exact
+utility and no bonus. Where the root is explored (`slot.explore`):
 
     noise     once per root (`mcts/noise.py`)
     force     an edge once walked is walked again while n < √(k P Σ n)          KataGo: k = 2 (Wu 2019, 3.2)

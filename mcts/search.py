@@ -167,8 +167,8 @@ class Search:
     def start(self, slot: int, simulations: int, explore: bool = False) -> None:
         """So many new simulations from the root; to `explore` means noise, forced visits and the rest that self-play needs.
 
-        What is random at the root is drawn once per root: searching on from the same one keeps it. Where the variant keeps no tree, every
-        search begins anew.
+        What is random at the root is drawn once per root: searching on from the same one keeps it. Where the variant keeps no tree,
+        every search begins anew.
         """
         if simulations < 1:
             raise UserError(f"simulations: expected 1 or more, got {simulations}")

@@ -37,8 +37,8 @@ class SearchSettings:
     solve: bool = True
     """Carry proven utilities up the tree: a proven win is played, a proven loss avoided, a proven root searched no further."""
     immediate_wins: bool = True
-    """With `solve`: the first simulation that goes beyond a position tries all its actions and takes one that wins at once, however small
-    its prior. The cost is little beside that of a network."""
+    """With `solve`: the first simulation that goes beyond a position tries all its actions and takes one that wins at once, however
+    small its prior. The cost is little beside that of a network."""
 
     # ── choosing the move in self-play; never in the target ──
     temperature: float = 0.0

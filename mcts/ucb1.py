@@ -2,8 +2,8 @@
 
     Q + 2c √(ln N / n)                Auer, Cesa-Bianchi and Fischer 2002; Kocsis and Szepesvári 2006
 
-Q is the mean utility of the player who moves at the node, n the visits of the edge, N those of the node. UCB1 is stated for rewards r in
-[0, 1]: r̄ + c √(ln N / n), c = √2. A utility is u = 2r - 1, an order that survives multiplication by two: hence 2c. Edges not yet
+Q is the mean utility of the player who moves at the node, n the visits of the edge, N those of the node. UCB1 is stated for rewards r
+in [0, 1]: r̄ + c √(ln N / n), c = √2. A utility is u = 2r - 1, an order that survives multiplication by two: hence 2c. Edges not yet
 walked come first, in random order (an incremental Fisher-Yates shuffle: walked edges stand in front). A proven edge has its exact
 utility and no bonus, so a proven loss is walked only where everything else is as bad.
 """

@@ -49,7 +49,8 @@ class Variant(NamedTuple):
     choose: Callable[..., int]
     """choose(slot, node, nodes, edges, settings, table) -> the edge that it walks from any other decision node."""
     weigh: Callable[..., None]
-    """weigh(slot, root, nodes, edges, settings, table, weights): what to learn from a root that is not proven, per edge; the sum is free."""
+    """weigh(slot, root, nodes, edges, settings, table, weights): what to learn from a root that is not proven, per edge; the sum is
+    free."""
     best: Callable[..., int]
     """best(slot, root, nodes, edges, settings, worst) -> the edge to play; `worst` is the lowest utility of the game."""
     prepare: Callable[..., None] = nothing

@@ -15,16 +15,16 @@ from pathlib import Path
 from tqdm import tqdm
 
 from base.errors import Arguments, UserError, run_command, short
+from base.local_workers import cores, opened
 from base.log import LogWriter, read_log
 from base.options import split
-from base.pool import cores
 from base.seeds import derive
 from games import Game, builtin_games, load
 from games.record import GameRecord
 from selfplay.inspection import records_of, shown
 from selfplay.players import SelfPlayer, self_player
 from selfplay.statistics import Statistics
-from selfplay.workers import Setup, Workers
+from selfplay.workers import Setup, play_games
 
 
 def main(argv: Sequence[str]) -> int:
@@ -51,17 +51,16 @@ def generate(argv: Sequence[str]) -> int:
     with LogWriter(path) as log:
         missing = sorted(set(range(options.games)) - already(path, game, player, options.seed))
         if missing:
-            with Workers(setup, options.workers) as workers:
-                workers.use(player.checkpoint)
-                bar = tqdm(
-                    workers.play(missing),
-                    "self-play",
-                    options.games,
-                    initial=options.games - len(missing),
-                    disable=None,
-                )
-                for record in bar:
-                    log.append(record.to_bytes())
+            network = None
+            if player.checkpoint:
+                from checkpoints import pack  # torch
+
+                network = pack(player.checkpoint)
+            with opened(options.workers) as workers:
+                playing = play_games(setup, network, missing, workers)
+                done = options.games - len(missing)
+                for record, _ in tqdm(playing, "self-play", options.games, initial=done, disable=None):
+                    log.append(record)
     print("\n".join([f"{path}: {game.name}, {player.text}", *Statistics.of(records_of(path, game)).lines()]))
     return 0
 

@@ -147,7 +147,7 @@ class GameQueue:
 class _Games:
     """Games side by side, each in a tree of its own."""
 
-    def __init__(self, queue: GameQueue, slots: int, network: Any, **options: Any) -> None:
+    def __init__(self, queue: GameQueue, slots: int, network: Any) -> None:
         game, settings = queue.game, queue.settings
         self.queue, self.game, self.network = queue, game, network
         self.search = Search(
@@ -155,8 +155,8 @@ class _Games:
             queue.search,
             slots=slots,
             nodes=nodes_of(settings),
+            network=network if hasattr(network, "judge") else None,
             cache_mb=0 if network is None else settings.cache_mb,
-            **options,
         )
         self.how = settings.record()
         self.games = np.zeros(slots, game_dtype(game.rules))
@@ -244,7 +244,7 @@ class _Compiled(_Games):
     """One game at a time, wholly inside compiled code."""
 
     def __init__(self, queue: GameQueue, network: CompiledNetwork | None) -> None:
-        super().__init__(queue, 1, network, network=network)
+        super().__init__(queue, 1, network)
         judge = None if network is None else network.judge
         self.play = queue.game.kernel(play_factory(self.search.variant, uniform_evaluator, judge))
 

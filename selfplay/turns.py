@@ -1,4 +1,5 @@
-"""The moves of a game of self-play, in compiled code: what a searched root gives to play and to record, dice, resignation, the next search.
+"""The moves of a game of self-play, in compiled code: what a searched root gives to play and to record, dice, resignation, the next
+search.
 
 `turns(rules, variant)` makes two functions for a game. They share their arguments:
 

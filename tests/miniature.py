@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from base.local_workers import opened as opened_workers
 from checkpoints import latest, verify
 from games import load
 from train.budget import Budget
@@ -48,8 +49,9 @@ def run(
 ) -> Progress:
     """To the end of its budget. `said` collects what it has to say."""
     lines = [] if said is None else said
-    with opened(str(folder), config, Budget(games=games), lines.append) as begun, Told(begun, lines) as log:
-        return train(begun, log, workers, evaluate)
+    beginning = opened(str(folder), config, Budget(games=games), lines.append)
+    with beginning as begun, Told(begun, lines) as log, opened_workers(workers) as playing:
+        return train(begun, log, playing, evaluate)
 
 
 class Told(RunLog):

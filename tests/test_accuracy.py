@@ -23,7 +23,7 @@ from arena.solved_positions import (
     stage_of,
 )
 from base.errors import UserError
-from base.pool import run_jobs
+from base.local_workers import run_jobs
 from games import load
 
 

@@ -21,7 +21,7 @@ from compiling import PROJECT, ROOT, affine, define, end, hits, run, start, writ
 from base import compiler, kernel_cache
 from base.compiler import compiled, content_key
 from base.errors import UserError
-from base.pool import run_jobs
+from base.local_workers import run_jobs
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,8 @@ from arena.openings import Opening
 from arena.players import make_player, options_of, pack_players
 from base.errors import UserError
 from base.options import split
-from base.pool import WorkerDied, run_jobs
+from base.local_workers import run_jobs
+from base.workers import WorkerDied
 from checkpoints import Card, all_of, folder_of, read_card, save
 from games import load
 from games.record import GameRecord
@@ -116,7 +117,7 @@ def adds_many(path):
 
 def test_two_processes_at_once_lose_nothing_and_play_nothing_twice(tmp_path):
     path = tmp_path / "nim.sqlite"
-    assert [done for _, done in run_jobs(adds_many, [path, path], 2, start="fork")] == [25, 25]
+    assert [done for _, done in run_jobs(adds_many, [path, path], 2)] == [25, 25]
     with LadderResults(path, NIM) as opened:
         assert opened.counts()[RANDOM, OTHER].blocks == 50
         assert [number for _, _, number in rows(opened)] == list(range(50))
@@ -132,7 +133,7 @@ def adds_and_dies(path):
 def test_a_killed_process_loses_nothing_that_was_added(tmp_path):
     path = tmp_path / "nim.sqlite"
     with pytest.raises(WorkerDied):
-        list(run_jobs(adds_and_dies, [path], 1, start="fork"))
+        list(run_jobs(adds_and_dies, [path], 1))
     with LadderResults(path, NIM) as opened:
         assert opened.counts()[RANDOM, OTHER].blocks == 7
         assert opened.take(RANDOM, OTHER) == 8

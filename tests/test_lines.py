@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from base.lines import LONGEST, Lines, waiting, whole
-from base.pool import NOTHING_YET, run_jobs
+from base.local_workers import run_jobs
+from base.workers import NOTHING_YET
 
 
 def shout(line):

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from miniature import GAME, Told, run, tiny
 
-from mcts.learned import LearnedSettings
-from selfplay.play import Lanes, bytes_of_lanes
+from base.local_workers import Processes
+from base.workers import InProcess
+from mcts.puct import PUCT
+from mcts.search import Search
+from selfplay.play import bytes_of_games, nodes_of
 from train.loop import Loop
 from train.memory import bytes_of_window, forecast, resident
 
@@ -29,9 +32,10 @@ def test_window_keeps_below_its_bound_and_near_it(tmp_path: Path, monkeypatch: A
 
 def test_trees_and_cache_take_what_was_said() -> None:
     config = tiny("selfplay.cache_mb=1")
-    search = Lanes(GAME, config.selfplay, LearnedSettings(), 1).search
+    how = config.selfplay
+    search = Search(GAME, PUCT(), slots=how.slots, nodes=nodes_of(how), cache_mb=how.cache_mb)
     took = search.tree.nodes.nbytes + search.tree.edges.nbytes + search.cache.entries.nbytes
-    assert took <= bytes_of_lanes(GAME, config.selfplay) < 1.01 * took
+    assert took <= bytes_of_games(GAME, config.selfplay) < 1.01 * took
 
 
 def _hold(megabytes: int, pipe: Any) -> None:
@@ -64,6 +68,6 @@ def test_run_says_what_it_will_take_at_most_and_measures_what_it_takes(tmp_path:
     monkeypatch.setattr(Told, "curves", lambda log, games, values: curves.append((games, values)))
     run(tmp_path / "run", 8, workers=0, said=said)
     assert sum("memory: at most about" in line for line in said) == 1
-    alone, several = (forecast(tiny(), GAME, 1000, workers) for workers in (0, 3))
+    alone, several = (forecast(tiny(), GAME, 1000, workers) for workers in (InProcess(), Processes(3)))
     assert "×" not in alone and "trees and evaluations 3 × " in several and "the program 4 × " in several
     assert [(games, values["memory/megabytes"] > 100) for games, values in curves] == [(8, True)]

@@ -1,6 +1,7 @@
 """What a run says: curves without doubled steps, evaluations by the arena, the way on at the end."""
 
 import errno
+import multiprocessing
 import os
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from arena.players import make_player
 from base.errors import UserError
 from games.record import read_records
-from selfplay.workers import Workers
+from selfplay.workers import play_games
+from train import loop
 from train.__main__ import parser
 from train.journal import History
 from train.log import RunLog, compact
@@ -74,13 +76,11 @@ def test_command_ends_with_the_way_on_and_a_complete_run_says_so(tmp_path: Path,
 
 
 def test_lost_worker_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: Any) -> None:
-    whole = Workers.play
-
-    def killing(workers: Workers, numbers: Any) -> Any:
-        for i, record in enumerate(whole(workers, numbers)):
-            yield record
+    def killing(setup: Any, network: Any, numbers: Any, workers: Any) -> Any:
+        for i, played in enumerate(play_games(setup, network, numbers, workers)):
+            yield played
             if i == 2:
-                workers._crew._members[0].kill()
+                multiprocessing.active_children()[0].kill()
 
     words = ["tic_tac_toe", "--games", "16", "--run", str(tmp_path / "run"), "--workers", "1"]
     changes = [
@@ -93,8 +93,8 @@ def test_lost_worker_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
     ]
     options = parser().parse_args(words + [word for change in changes for word in ("--set", change)])
     with monkeypatch.context() as patch:
-        patch.setattr(Workers, "play", killing)
-        with pytest.raises(UserError, match=r"run: worker \d+ was killed by SIGKILL .*the same command goes on"):
+        patch.setattr(loop, "play_games", killing)
+        with pytest.raises(UserError, match=r"run: worker was killed by SIGKILL .*the same command goes on"):
             start(options)
     kept = [record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)]
     assert len(kept) >= 3

@@ -17,7 +17,7 @@ import argparse
 from collections.abc import Sequence
 
 from base.errors import Arguments, UserError, run_command
-from base.pool import cores
+from base.local_workers import cores
 
 
 def main(argv: Sequence[str]) -> int:

@@ -117,7 +117,8 @@ def of_table(table: Mapping[str, Any]) -> Config:
 
 
 def _renewed(table: dict[str, Any]) -> dict[str, Any]:
-    """A run's configuration as this program writes it: renamed keys, and no keys of other methods of search, which once had a value too."""
+    """A run's configuration as this program writes it: renamed keys, and no keys of other methods of search, which once had a value
+    too."""
     search = dict(table.get("search", {}))
     if "glance" in search:
         search["immediate_wins"] = search.pop("glance")

@@ -28,6 +28,7 @@ from arena.match import Match
 from arena.players import make_player
 from arena.solved_positions import draw_positions
 from arena.tally import Estimate
+from base.workers import Workers
 from base.errors import UserError, require
 from base.options import written
 from games import Game
@@ -85,7 +86,7 @@ class Evaluate(Protocol):
 class Arena:
     """Measures as `python -m arena` does."""
 
-    def __init__(self, settings: EvaluationSettings, workers: int, file: Path | None = None) -> None:
+    def __init__(self, settings: EvaluationSettings, workers: Workers | int, file: Path | None = None) -> None:
         """`file`: where the ladder's results are; without it, where `python -m arena rate` has them."""
         self.settings, self.workers, self.file = settings, workers, file
 

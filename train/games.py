@@ -22,7 +22,7 @@ class GameLog:
     """The games of one iteration, by number. `report` gets one line for whatever is wrong with the file."""
 
     def __init__(self, folder: Path, iteration: int, game: Game, net: str, report: Callable[[str], object]) -> None:
-        self.path = folder / f"{iteration:06}.log"
+        self.path, self.game = folder / f"{iteration:06}.log", game
         self.games: dict[int, GameRecord] = {}
         others = 0
         if self.path.exists():
@@ -37,9 +37,11 @@ class GameLog:
         if others:
             report(f"{self.path}: passed over {others} games of other weights than {net[:12]}…")
 
-    def add(self, record: GameRecord) -> None:
-        """Once this returns, the game is safe from the death of this process; with `sync`, from that of the machine."""
-        self._log.append(record.to_bytes())
+    def add(self, data: bytes) -> None:
+        """One more encoded record. Once this returns, it is safe from the death of this process; with `sync`, from that of the
+        machine."""
+        self._log.append(data)
+        record = GameRecord.from_bytes(data, self.game)
         self.games[number_of(record)] = record
 
     def sync(self) -> None:

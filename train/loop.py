@@ -29,13 +29,15 @@ import numpy as np
 
 from base.errors import UserError
 from base.seeds import derive
-from checkpoints import Card, commit, keep_every, save, verify
+from base.workers import Workers
+from checkpoints import Card, commit, keep_every, pack, save, verify
 from classical.eval import judge
 from games import load
 from games.record import GameRecord
 from nets import make_net
+from selfplay.play import Work
 from selfplay.statistics import Statistics
-from selfplay.workers import Setup, Workers
+from selfplay.workers import Setup, play_games
 from train import curves
 from train.baseline import Baseline
 from train.clock import Clock
@@ -61,9 +63,10 @@ JUDGED = 2048
 
 
 def train(
-    run: Run, log: RunLog, workers: int, evaluate: Evaluate | None = None, gallery: Gallery | None = None
+    run: Run, log: RunLog, workers: Workers, evaluate: Evaluate | None = None, gallery: Gallery | None = None
 ) -> Progress:
-    """Until the budget is spent. Without `evaluate` nothing is measured, without `gallery` TensorBoard has curves alone."""
+    """Until the budget is spent; `workers` play the games. Without `evaluate` nothing is measured, without `gallery` TensorBoard has
+    curves alone."""
     loop = Loop(run, log, evaluate, gallery)
     loop.restore()
     loop.shelve()
@@ -74,20 +77,17 @@ def train(
         log.say(f"{run.folder}: complete, {loop.progress.games} games are played and learned from")
         loop.measure(is_last=True)
         return loop.progress
-    config = run.config
-    setup = Setup(config.game, config.selfplay, config.search, config.seed, config.precision, config.device)
-    log.say(forecast(config, loop.game, loop.learner.net.parameter_count, workers))
-    with Workers(setup, workers) as players:
-        while not loop.is_over():
-            games = loop.play(players)
-            loop.judge(games)
-            loop.learn(games)
-            loop.fit()
-            loop.tell(games)  # before it is saved: what is not saved is done and told again
-            loop.warn()
-            loop.save()
-            loop.shelve()
-            loop.measure()
+    log.say(forecast(run.config, loop.game, loop.learner.net.parameter_count, workers))
+    while not loop.is_over():
+        games = loop.play(workers)
+        loop.judge(games)
+        loop.learn(games)
+        loop.fit()
+        loop.tell(games)  # before it is saved: what is not saved is done and told again
+        loop.warn()
+        loop.save()
+        loop.shelve()
+        loop.measure()
     loop.measure(is_last=True)
     return loop.progress
 
@@ -104,6 +104,8 @@ class Loop:
         self.baseline = Baseline(self.game)
         self.watch = Watch(self.config, self.game, log.history, log.warnings)
         self.examiner = Examiner(run, self.game, log, evaluate, gallery)
+        how = self.config
+        self.setup = Setup(how.game, how.selfplay, how.search, how.seed, how.precision, how.device)
         self.progress = Progress()
         self.clock = Clock()
         self.curves: dict[str, float] = {}
@@ -197,20 +199,22 @@ class Loop:
 
     # ── the parts of an iteration ──
 
-    def play(self, players: Workers) -> list[GameRecord]:
+    def play(self, workers: Workers) -> list[GameRecord]:
         """The games of this iteration, by number; those that a killed run has left are not played again."""
         first = self.progress.iterations * self.config.games
         numbers = range(first, first + self.config.games)
         kept = GameLog(self.run.games, self.progress.iterations, self.game, self._net, self.log.say)
-        missing, before = [number for number in numbers if number not in kept.games], players.work
+        missing, work = [number for number in numbers if number not in kept.games], Work()
         with kept, self.clock.of("self-play"):
             if missing:
-                players.use(str(self.run.checkpoint(self.progress.games)))
+                network = pack(self.run.checkpoint(self.progress.games))
+                playing = play_games(self.setup, network, missing, workers)
                 done = len(numbers) - len(missing)
-                for record in self.log.bar(players.play(missing), len(numbers), "self-play", "game", done):
+                for record, counted in self.log.bar(playing, len(numbers), "self-play", "game", done):
                     kept.add(record)
+                    work = work.plus(counted)
             kept.sync()
-        played, work = Statistics.of([kept.games[number] for number in missing]), players.work.minus(before)
+        played = Statistics.of([kept.games[number] for number in missing])
         self.curves |= curves.of_speed(played, work, self.clock.seconds("self-play"))
         return [kept.games[number] for number in numbers]
 

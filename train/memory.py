@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from base.workers import Workers
 from games import Game
-from selfplay.play import bytes_of_lanes
+from selfplay.play import bytes_of_games
 from train.config import Config
 
 COPIES = 8
@@ -24,15 +25,16 @@ LATER = 30.0
 """Megabytes that a process takes on beyond its code as it begins to work: TensorBoard, torch's workspaces, pages once touched."""
 
 
-def forecast(config: Config, game: Game, parameters: int, workers: int) -> str:
+def forecast(config: Config, game: Game, parameters: int, workers: Workers) -> str:
     """One line: what the run takes at most, and what for."""
     mega = 1e6
     window = bytes_of_window(config, game) / mega
-    lanes, net = bytes_of_lanes(game, config.selfplay) / mega, COPIES * 4 * parameters / mega
+    lanes, net = bytes_of_games(game, config.selfplay) / mega, COPIES * 4 * parameters / mega
     program = resident([os.getpid()]) + LATER
-    each = f"{workers} × {lanes:,.0f}" if workers > 1 else f"{lanes:,.0f}"
-    programs = f"{workers + 1} × {program:,.0f}" if workers else f"{program:,.0f}"
-    total = window + max(workers, 1) * lanes + net + (workers + 1) * program
+    size, processes = workers.size, workers.processes + 1
+    each = f"{size} × {lanes:,.0f}" if size > 1 else f"{lanes:,.0f}"
+    programs = f"{processes} × {program:,.0f}" if processes > 1 else f"{program:,.0f}"
+    total = window + size * lanes + net + processes * program
     return (
         f"memory: at most about {total:,.0f} MB: the window {window:,.0f}, trees and evaluations {each}, the network {net:,.0f}, "
         f"the program {programs}"

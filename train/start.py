@@ -10,7 +10,8 @@ from pathlib import Path
 
 from arena.ladder.reference_players import has_reference_players
 from base.errors import UserError
-from base.pool import WorkerDied
+from base.local_workers import opened as opened_workers
+from base.workers import WorkerDied
 from checkpoints import best
 from classical.eval import Eval, beside_hand
 from games import Game, load
@@ -52,7 +53,8 @@ def start(options: argparse.Namespace) -> int:
                     evaluate.prepare(game, log)
                 gallery = Gallery(run, game)
                 log.introduce(gallery.about())
-                progress = train(run, log, options.workers, evaluate, gallery)
+                with opened_workers(options.workers) as workers:
+                    progress = train(run, log, workers, evaluate, gallery)
             except BrokenPipeError:  # nobody reads what it says
                 raise
             except (WorkerDied, OSError) as error:

@@ -42,8 +42,9 @@ from arena.ladder.standings import Standings
 from arena.match import Job, play_block
 from arena.openings import Opening, Openings
 from arena.players import PackedPlayer, make_player, pack_player
+from base.workers import Workers
 from base.errors import INTERRUPTED, UserError, short
-from base.pool import run_jobs
+from base.local_workers import run_jobs
 from base.seeds import derive
 from games import Game, load
 from games.record import GameRecord, prepare_records
@@ -131,7 +132,7 @@ class Ladder:
 
     # ── playing ──
 
-    def play(self, goal: Goal, workers: int, progress: Progress = lambda done, total: None) -> None:
+    def play(self, goal: Goal, workers: Workers | int, progress: Progress = lambda done, total: None) -> None:
         """Play until the goal is reached or all pairs repeat their games. `progress` counts games; an interval has no total.
 
         Ctrl-C stops it: results so far are stored, and `is_interrupted` is set.

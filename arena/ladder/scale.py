@@ -29,6 +29,8 @@ from arena.ladder.reference_players import ReferencePlayers, reference_players
 from arena.ladder.results import FOLDER, LadderResults, default_file
 from arena.ladder.standings import Row, Standings, brief
 from arena.players import PackedPlayer, make_player, pack_player
+from base.workers import Workers
+from base.local_workers import opened
 from base.errors import INTERRUPTED, UserError
 from base.options import written
 from games import Game, load
@@ -107,7 +109,7 @@ class Scale:
         short = sum(self.ladder.missing(goal) for goal in self._least(games))
         return 2 * max(self.ladder.missing(Goal(games)), short)
 
-    def prepare(self, games: int, workers: int, progress: Progress = lambda done, total: None) -> None:
+    def prepare(self, games: int, workers: Workers | int, progress: Progress = lambda done, total: None) -> None:
         """Play the missing games among the reference players. `ladder.is_interrupted` is set after Ctrl-C."""
         total, before = self.missing(games), self.ladder.blocks()
 
@@ -118,7 +120,7 @@ class Scale:
             if self.ladder.missing(goal) and not self.ladder.is_interrupted:
                 self.ladder.play(goal, workers, forward)
 
-    def place(self, player: str, games: int, workers: int, progress: Progress = lambda done, total: None) -> Place:
+    def place(self, player: str, games: int, workers: Workers | int, progress: Progress = lambda done, total: None) -> Place:
         """Play until the player has this number of games, stored ones included, against the most informative opponents."""
         ladder = self._ladder([player])
         name = ladder.packed[player].name
@@ -201,18 +203,19 @@ def run_rate(options: argparse.Namespace) -> int:
     if make_player(next(iter(players.values())), game).text == make_player(reference.anchor, game).text:
         raise UserError(f"rate: expected another player than {reference.anchor}, whose Elo is 0 by definition")
     found: dict[int | None, Place] = {}
-    with LadderResults(options.file or default_file(game), game) as results:
+    file = options.file or default_file(game)
+    with opened(options.workers) as workers, LadderResults(file, game) as results:
         scale = Scale(game, reference, results, options.seed)
         if missing := scale.missing(options.reference_games):
             notice(f"{missing} games among the reference players of {game.name} are missing; they are played first")
             with progress_bar("reference games") as progress:
-                scale.prepare(options.reference_games, options.workers, progress)
+                scale.prepare(options.reference_games, workers, progress)
         is_interrupted = scale.ladder.is_interrupted
         for step, player in players.items():
             if is_interrupted:
                 break
             with progress_bar(player) as progress:
-                found[step] = scale.place(player, options.games, options.workers, progress)
+                found[step] = scale.place(player, options.games, workers, progress)
             notice_end(found[step].ladder)
             is_interrupted = found[step].ladder.is_interrupted
     if is_interrupted:

@@ -138,7 +138,7 @@ class _Reader:
 
     def _newest(self, pattern: str, read: Callable[[Path], T]) -> T | None:
         for path in sorted(self.folder.glob(pattern), reverse=True):
-            value = self._try(lambda path=path: read(path, stored=True))  # type: ignore[misc]
+            value = self._try(lambda path=path: read(path))  # type: ignore[misc]
             if value is not None:
                 return value
         return None

@@ -1,0 +1,397 @@
+"""Workers on this machine: processes, or threads of this one.
+
+    for number, result in run_jobs(play_game, seeds, cores()):     # as they finish
+        ...
+    run_jobs(play_game, seeds, cores(), ordered=True)              # in the order of the jobs
+    run_jobs(play_game, seeds, 0)                                  # in this process, for a debugger
+    run_jobs(play_game, seeds, workers)                            # by any `Workers`
+
+Where a function takes `workers`, a number stands for so many processes, which end with the call.
+
+Why not concurrent.futures: its executor cannot say which job a killed worker was at, waits for running jobs at Ctrl-C while its
+children print tracebacks, and leaves them behind when the parent is SIGKILLed. Hence one pipe per worker: a worker that dies is an end
+of file for its parent, and a parent that dies is one for its workers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import multiprocessing
+import os
+import pickle
+import reprlib
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, ClassVar, Self, TypeVar
+
+from base.errors import UserError
+from base.workers import AHEAD, Calls, InProcess, Jobs, Results, Task, Worker, WorkerDied, Workers
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+GRACE = 5.0  # seconds for a worker without work to leave by itself
+QUOTA = Path("/sys/fs/cgroup/cpu.max")  # a container's share of the processors: microseconds of each period
+
+_LEAVE = b""  # no pickle is empty
+
+
+def cores() -> int:
+    """How many cores this process may use: its affinity, and where it runs in a container, that one's share rounded up."""
+    found = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    with suppress(OSError, ValueError):  # no container, or one without a limit: "max 100000"
+        quota, period = map(int, QUOTA.read_text().split())
+        found = min(found, math.ceil(quota / period))
+    return max(1, found)
+
+
+@contextmanager
+def opened(workers: Workers | int) -> Iterator[Workers]:
+    """`workers` themselves; or so many processes (0: this one alone), which end with the block."""
+    if not isinstance(workers, int):
+        yield workers
+        return
+    _check(workers)
+    with InProcess() if workers == 0 else Processes(workers) as local:
+        yield local
+
+
+def run_jobs(
+    function: Callable[[T], R],
+    jobs: Iterable[T],
+    workers: Workers | int,
+    *,
+    initializer: Callable[[], object] | None = None,
+    ordered: bool = False,
+) -> Results[R]:
+    """Yield (number of the job, function(job)) for every job. `initializer` runs in each worker before its first job.
+
+    What a job raises is raised here, with the worker's traceback as a note.
+    """
+    if isinstance(workers, int):
+        _check(workers)
+    return _results(Calls(function, initializer), jobs, workers, ordered)
+
+
+def _results(task: Task[T, R], jobs: Iterable[T], workers: Workers | int, ordered: bool) -> Results[R]:
+    with opened(workers) as open_workers:
+        yield from open_workers.run(task, jobs, ordered=ordered)
+
+
+def _check(workers: int) -> None:
+    if workers < 0:
+        raise UserError(f"expected 0 or more workers, got {workers}")
+
+
+class _LocalWorkers:
+    """Workers at the other ends of pipes. They start as they are needed, and stay until `close`."""
+
+    member: ClassVar[type[_Member]]
+
+    def __init__(self, size: int) -> None:
+        if size < 1:
+            raise UserError(f"expected 1 or more workers, got {size}")
+        self.size = size
+        self._members: list[_Member] = []
+        self._is_running = False
+
+    def run(self, task: Task[T, R], jobs: Iterable[T], *, ordered: bool = False) -> Results[R]:
+        if self._is_running:
+            raise RuntimeError("expected the run before to be over; one run at a time")
+        self._is_running = True
+        known: Jobs[T, R] = Jobs(jobs, AHEAD * self.size * task.in_hand, ordered)
+        sent = b""
+        begun: set[_Member] = set()
+        try:
+            self._end([each for each in self._members if not each.is_alive()])  # killed since the last run
+            while True:
+                # Workers get their next job before the caller gets a result: it may take its time.
+                while self._has_room(task) and (job := known.take()) is not None:
+                    if not sent:
+                        task.prepare()
+                        sent = pickle.dumps(task)
+                    member = self._least_busy()
+                    if member not in begun:
+                        member.begin(sent)
+                        begun.add(member)
+                    member.give(*job)
+                if (result := known.ready()) is not None:
+                    yield result
+                elif known.in_hand or known.waits_for:
+                    busy = {each.connection: each for each in self._members if each.jobs}
+                    for connection in wait([*busy, *known.waits_for]):
+                        if connection in busy:
+                            known.done(*busy[connection].receive())
+                else:
+                    return
+        finally:
+            self._end([each for each in self._members if each.jobs])
+            self._is_running = False
+
+    def _has_room(self, task: Task[T, R]) -> bool:
+        return len(self._members) < self.size or any(len(each.jobs) < task.in_hand for each in self._members)
+
+    def _least_busy(self) -> _Member:
+        """A new one before an old one gets a second job."""
+        found = min(self._members, key=lambda each: len(each.jobs), default=None)
+        if found is None or (found.jobs and len(self._members) < self.size):
+            with _interrupts_held_back():
+                found = self.member()
+                self._members.append(found)
+        return found
+
+    def _end(self, members: list[_Member]) -> None:
+        for each in members:
+            self._members.remove(each)
+            each.kill()
+        for each in members:
+            each.join()
+
+    def close(self) -> None:
+        self._end([each for each in self._members if each.jobs])
+        for each in self._members:
+            each.leave()
+        for each in self._members:
+            each.join(GRACE)
+        self._end(list(self._members))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+
+class _Member:
+    """The parent's end of one worker, and the jobs that this has in hand."""
+
+    connection: Connection
+    name: str
+
+    def __init__(self) -> None:
+        self.jobs: dict[int, object] = {}
+
+    def begin(self, task: bytes) -> None:
+        self._send((task,))
+
+    def give(self, number: int, job: object) -> None:
+        self.jobs[number] = job
+        self._send((number, job))
+
+    def leave(self) -> None:
+        with suppress(OSError):
+            self.connection.send_bytes(_LEAVE)
+
+    def _send(self, message: tuple[Any, ...]) -> None:
+        data = pickle.dumps(message)
+        with suppress(ConnectionError):  # it died; `receive` raises that
+            self.connection.send_bytes(data)
+
+    def receive(self) -> tuple[int, Any]:
+        """A result that is there, by the number of its job."""
+        try:
+            data = self.connection.recv_bytes()
+        except (EOFError, OSError):
+            self.join(GRACE)
+            raise WorkerDied(f"worker {self.manner()} in {self._whereabouts()}") from None
+        number, value = pickle.loads(data)
+        if number is not None:
+            del self.jobs[number]
+            return number, value
+        error, trace = value
+        error.add_note(f"in {self._whereabouts()}\n{trace}")
+        raise error
+
+    def _whereabouts(self) -> str:
+        if len(self.jobs) == 1:
+            [(number, job)] = self.jobs.items()
+            return f"job {number}: {reprlib.repr(job)} ({self.name})"
+        first = ", ".join(map(str, itertools.islice(self.jobs, 5)))
+        return f"one of {len(self.jobs)} jobs: {first}, … ({self.name})"
+
+    def is_alive(self) -> bool:
+        raise NotImplementedError
+
+    def manner(self) -> str:
+        """How it ended."""
+        raise NotImplementedError
+
+    def kill(self) -> None:
+        raise NotImplementedError
+
+    def join(self, seconds: float | None = None) -> None:
+        raise NotImplementedError
+
+
+class _Process(_Member):
+    def __init__(self) -> None:
+        super().__init__()
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_work_in_process, args=(theirs,), daemon=True)
+        try:
+            self.process.start()
+        finally:
+            theirs.close()  # or the worker's death would not be an end of file
+        self.name = f"process {self.process.pid}"
+
+    def is_alive(self) -> bool:
+        return self.process.is_alive()
+
+    def manner(self) -> str:
+        code = self.process.exitcode
+        if code is None:
+            return "closed its pipe"
+        if code >= 0:
+            return f"left with exit code {code}"
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+        return f"was killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+
+    def kill(self) -> None:
+        self.process.kill()
+
+    def join(self, seconds: float | None = None) -> None:
+        self.process.join(seconds)
+        if seconds is None:
+            self.connection.close()
+
+
+class _Thread(_Member):
+    def __init__(self) -> None:
+        super().__init__()
+        self.connection, theirs = multiprocessing.Pipe()
+        self.thread = threading.Thread(target=_work_in_thread, args=(theirs,), daemon=True)
+        self.thread.start()
+        self.name = self.thread.name
+
+    def is_alive(self) -> bool:
+        return self.thread.is_alive()
+
+    def manner(self) -> str:
+        return "ended"
+
+    def kill(self) -> None:
+        """A thread cannot be killed: it ends with the step that it is at."""
+        self.connection.close()
+
+    def join(self, seconds: float | None = None) -> None:
+        if seconds is not None:
+            self.thread.join(seconds)
+
+
+class Processes(_LocalWorkers):
+    """So many processes. When this one is killed, they leave by themselves."""
+
+    member = _Process
+
+    @property
+    def processes(self) -> int:
+        return self.size
+
+
+class Threads(_LocalWorkers):
+    """So many threads of this process: for workers that spend their time in code without the GIL, and keep what they have in
+    themselves, not in their modules. They share compiled code and start at once."""
+
+    member = _Thread
+    processes = 0
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """A process started in here inherits a blocked SIGINT: Ctrl-C cannot end it before it ignores that."""
+    resource_tracker.ensure_running()  # which would unblock SIGINT if it started by itself, later
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# ── at the other end ──
+
+
+def _work_in_process(connection: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _work(connection, lambda: os._exit(1))
+
+
+def _work_in_thread(connection: Connection) -> None:
+    try:
+        _work(connection, connection.close)
+    except SystemExit:
+        with suppress(OSError):
+            connection.send_bytes(_failure(WorkerDied("worker left by sys.exit")))
+
+
+def _work(connection: Connection, parent_is_gone: Callable[[], None]) -> None:
+    """The life of a worker: tasks and jobs until it is to leave. `parent_is_gone` is called when the pipe's other end is closed."""
+    inbox: SimpleQueue[bytes] = SimpleQueue()
+
+    def read() -> None:  # all the time: else the parent, sending, and the worker, sending, could wait for each other
+        with suppress(EOFError, OSError):
+            while (data := connection.recv_bytes()) != _LEAVE:
+                inbox.put(data)
+            inbox.put(_LEAVE)
+            return
+        parent_is_gone()
+        inbox.put(_LEAVE)
+
+    def send(message: object) -> None:
+        _send(connection, pickle.dumps(message))
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        _serve(inbox, send)
+    except Exception as error:
+        _send(connection, _failure(error))
+
+
+def _send(connection: Connection, data: bytes) -> None:
+    try:
+        connection.send_bytes(data)
+    except OSError:
+        sys.exit(1)  # the parent is gone
+
+
+def _serve(inbox: SimpleQueue[bytes], send: Callable[[object], None]) -> None:
+    worker: Worker[Any, Any] | None = None
+    in_hand = 0
+    while True:
+        while not in_hand or not inbox.empty():
+            data = inbox.get()
+            if data == _LEAVE:
+                return
+            message = pickle.loads(data)
+            if len(message) == 1:
+                worker = None  # and what it kept, before the next one needs room
+                worker = pickle.loads(message[0]).worker()
+            else:
+                assert worker is not None
+                worker.add(*message)
+                in_hand += 1
+        assert worker is not None
+        for result in worker.step():
+            in_hand -= 1
+            send(result)
+
+
+def _failure(error: Exception) -> bytes:
+    """(None, (exception, its traceback)), pickled."""
+    trace = traceback.format_exc()
+    try:
+        data = pickle.dumps((None, (error, trace)))
+        pickle.loads(data)  # many exceptions can be pickled, but not unpickled
+    except Exception:
+        return pickle.dumps((None, (RuntimeError(f"{type(error).__name__}: {error}"), trace)))
+    return data
