@@ -29,10 +29,10 @@ from arena.choose import rounded, state_of
 from arena.commands import Progress, add_workers, progress_bar
 from arena.players import PackedPlayer, Player, kept_player, make_player, pack_player
 from arena.solved_positions import STAGES, Solved, draw_positions, read_positions
-from base.workers import Workers
 from base.errors import UserError
 from base.local_workers import opened, run_jobs
 from base.seeds import derive
+from base.workers import Workers
 from games import Game, load
 
 Z = 1.959964  # of 95 %

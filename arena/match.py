@@ -31,11 +31,11 @@ from arena.openings import Opening, Openings
 from arena.players import PackedPlayer, kept_player, make_player, pack_player
 from arena.referee import play_game
 from arena.tally import Tally
-from base.workers import Workers
 from base.errors import INTERRUPTED, UserError
-from base.options import Options, split
 from base.local_workers import run_jobs
+from base.options import Options, split
 from base.seeds import derive
+from base.workers import Workers
 from games import Game, load
 from games.record import GameRecord, prepare_records
 

@@ -31,13 +31,13 @@ from arena.choose import POSITION, state_of
 from arena.commands import Progress
 from arena.openings import canonical, random_action
 from arena.players import Player, make_player
-from base.workers import Workers
 from base.compiler import content_key
 from base.errors import UserError
 from base.files import StrPath, cache_folder, file_lock, write_text
-from base.log import LogWriter, read_log
 from base.local_workers import run_jobs
+from base.log import LogWriter, read_log
 from base.seeds import generator, uniform
+from base.workers import Workers
 from classical.solvable import LATE, require
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load

@@ -5,10 +5,10 @@
 
     overhead = (time of the games' loop - time inside the players) / moves that players chose
 
-The loop is that of a match in one process: both games of each opening, dice, clocks, records made, checked, encoded and decoded, results
-counted; openings are drawn before. The match is played once, then again with players that replay their choices: the time of the replay
-is the overhead, the difference is the players' time. So the only clock inside the loop is the arena's own. Processor time of one core,
-the best of --turns. `--profile` shows the overhead by function with cProfile, which overstates small functions.
+The loop is that of a match in one process: both games of each opening, dice, clocks, records made, checked, encoded and decoded,
+results counted; openings are drawn before. The match is played once, then again with players that replay their choices: the time of
+the replay is the overhead, the difference is the players' time. So the only clock inside the loop is the arena's own. Processor time
+of one core, the best of --turns. `--profile` shows the overhead by function with cProfile, which overstates small functions.
 
 | column   | what                                                                        |
 |----------|-----------------------------------------------------------------------------|
@@ -82,7 +82,9 @@ class Cost(NamedTuple):
 def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
     parser.add_argument("games", nargs="*", default=list(GAMES), metavar="GAME")
-    parser.add_argument("--players", nargs=2, metavar="SPEC", help="default: two random players, then two of alpha-beta")
+    parser.add_argument(
+        "--players", nargs=2, metavar="SPEC", help="default: two random players, then two of alpha-beta"
+    )
     parser.add_argument("--number", type=count, default=100, metavar="N", help="games of each match")
     parser.add_argument("--turns", type=count, default=5, metavar="N", help="repetitions, of which the best counts")
     parser.add_argument("--profile", action="store_true", help="show the most expensive functions of each match")

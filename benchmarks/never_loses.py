@@ -12,8 +12,8 @@
 | kept   | games with a result at least as good as the value                                                 |
 
 A perfect player keeps all values: it wins won openings and does not lose drawn ones. Results better than the value are errors of the
-opponent. Exit code 1 where the player gave value away. The openings are those of `python -m arena match`; those of connect four begin at
-ply 8 as on its ladder, where solving one takes seconds.
+opponent. Exit code 1 where the player gave value away. The openings are those of `python -m arena match`; in connect four they begin
+at ply 8 as on its ladder, where solving one takes seconds.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from collections.abc import Sequence
 
 from arena.ladder.reference_players import standard_openings
 from arena.match import Job, Match, arrangements
-from base.workers import Workers
 from base.errors import Arguments, UserError, run_command
 from base.local_workers import cores, run_jobs
+from base.workers import Workers
 from benchmarks.tables import count
 from classical.solver import Solver
 from games import load
@@ -41,11 +41,11 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--player", default="solver", metavar="SPEC", help="the player to test")
     parser.add_argument("--against", default="uct:sims=1000", metavar="SPEC", help="its opponent")
     parser.add_argument("--games", type=count, default=100, metavar="N", help="two for each opening")
-    parser.add_argument(
-        "--openings", metavar="FILE|plies=K", help="as in a match; default: those of the game's ladder"
-    )
+    parser.add_argument("--openings", metavar="FILE|plies=K", help="as in a match; default: those of the game's ladder")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of openings and players")
-    parser.add_argument("--workers", type=int, default=cores(), metavar="N", help="number of worker processes; 0: run in this process")
+    parser.add_argument(
+        "--workers", type=int, default=cores(), metavar="N", help="number of worker processes; 0: run in this process"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args(argv)
     game = load(options.game)

@@ -256,7 +256,7 @@ def test_a_game_that_the_solver_cannot_solve_is_refused(name, expected, monkeypa
     monkeypatch.setattr(solved_positions, "Solver", functools.partial(solved_positions.Solver, positions=50))
     solved_positions._solvers.cache_clear()
     with pytest.raises(UserError, match=expected) as caught:
-        draw_positions(load(name), 10).positions
+        draw_positions(load(name), 10)
     assert "\n" not in str(caught.value)
     solved_positions._solvers.cache_clear()
 

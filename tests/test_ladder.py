@@ -27,8 +27,8 @@ from arena.match import Job, play_block
 from arena.openings import Opening
 from arena.players import make_player, options_of, pack_players
 from base.errors import UserError
-from base.options import split
 from base.local_workers import run_jobs
+from base.options import split
 from base.workers import WorkerDied
 from checkpoints import Card, all_of, folder_of, read_card, save
 from games import load
@@ -468,8 +468,7 @@ def test_rate_prints_one_line_and_plays_missing_reference_games_first(reference_
     )
     assert "30 games among the reference players of nim:most=7 are missing; they are played first" in printed.err
     assert (
-        main(["rate", "nim", "random:seed=7", "--games", "20", "--rung-games", "20", "--workers", "0", "--json"])
-        == 0
+        main(["rate", "nim", "random:seed=7", "--games", "20", "--rung-games", "20", "--workers", "0", "--json"]) == 0
     )
     printed = capsys.readouterr()
     found = json.loads(printed.out)

@@ -20,6 +20,8 @@ from arena.players import Forfeit, make_player
 from arena.referee import play_game
 from base.errors import UserError, run_command
 from base.log import frame_end, read_log
+from base.workers import InProcess
+from classical.eval import default_eval
 from games import load
 from games.choice import Choice
 from games.record import GameRecord, read_records
@@ -228,6 +230,28 @@ def test_workers_play_the_same_match_as_one_process():
     alone = Match(game, "uct:sims=20", "random", seed=4).play(12, workers=0)
     other = Match(game, "uct:sims=20", "random", seed=5).play(12, workers=0)
     assert games_of(by_two) == games_of(alone) != games_of(other)
+
+
+class Elsewhere(InProcess):
+    """Workers on a machine without one file of this one."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def run(self, task, jobs, *, ordered=False):
+        self.file.unlink(missing_ok=True)
+        players.kept_player.cache_clear()
+        return super().run(task, jobs, ordered=ordered)
+
+
+def test_workers_need_no_file_of_this_machine(tmp_path, monkeypatch):
+    game, path, cache = load("tic_tac_toe"), tmp_path / "mine.eval.json", tmp_path / "cache"
+    cache.mkdir()
+    default_eval(game).save(path)
+    match = Match(game, f'alphabeta:depth=2,eval="{path}"', "random", seed=3)
+    here = match.play(4, workers=0)
+    monkeypatch.setattr(players, "cache_folder", lambda *parts: cache)
+    assert games_of(match.play(4, Elsewhere(path))) == games_of(here) and not path.exists()
 
 
 def test_random_players_do_not_repeat_themselves():

@@ -28,9 +28,9 @@ from arena.match import Match
 from arena.players import make_player
 from arena.solved_positions import draw_positions
 from arena.tally import Estimate
-from base.workers import Workers
 from base.errors import UserError, require
 from base.options import written
+from base.workers import Workers
 from games import Game
 from train.log import RunLog
 

@@ -42,10 +42,10 @@ from arena.ladder.standings import Standings
 from arena.match import Job, play_block
 from arena.openings import Opening, Openings
 from arena.players import PackedPlayer, make_player, pack_player
-from base.workers import Workers
 from base.errors import INTERRUPTED, UserError, short
 from base.local_workers import run_jobs
 from base.seeds import derive
+from base.workers import Workers
 from games import Game, load
 from games.record import GameRecord, prepare_records
 

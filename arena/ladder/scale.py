@@ -29,10 +29,10 @@ from arena.ladder.reference_players import ReferencePlayers, reference_players
 from arena.ladder.results import FOLDER, LadderResults, default_file
 from arena.ladder.standings import Row, Standings, brief
 from arena.players import PackedPlayer, make_player, pack_player
-from base.workers import Workers
-from base.local_workers import opened
 from base.errors import INTERRUPTED, UserError
+from base.local_workers import opened
 from base.options import written
+from base.workers import Workers
 from games import Game, load
 
 REFERENCE_GAMES = 100  # default of --reference-games
@@ -120,7 +120,9 @@ class Scale:
             if self.ladder.missing(goal) and not self.ladder.is_interrupted:
                 self.ladder.play(goal, workers, forward)
 
-    def place(self, player: str, games: int, workers: Workers | int, progress: Progress = lambda done, total: None) -> Place:
+    def place(
+        self, player: str, games: int, workers: Workers | int, progress: Progress = lambda done, total: None
+    ) -> Place:
         """Play until the player has this number of games, stored ones included, against the most informative opponents."""
         ladder = self._ladder([player])
         name = ladder.packed[player].name
