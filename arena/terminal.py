@@ -1,6 +1,6 @@
 """A game at the terminal: `python -m arena play othello human alphabeta:ms=500`.
 
-One PLAYER per seat, in the order of the moves. `human` is a person at the terminal; there may be several, or none to watch. A move is
+One PLAYER per seat, in the order of the moves. `human` is a person at the terminal; there may be several, or none. A move is
 typed by its name, or several moves in a row where a turn has several. Everything else is a command:
 
     m           the legal moves                      board       draw the board again

@@ -540,6 +540,7 @@ def test_reference_players_are_made_once_however_many_players_are_placed(ladder_
         return make_player(text, game)
 
     monkeypatch.setattr("arena.ladder.ladder.make_player", counted)
+    monkeypatch.setattr("arena.ladder.scale.make_player", counted)
     scale = Scale(
         NIM,
         ReferencePlayers(("random", "minimax:depth=1", "minimax:depth=2"), "random"),

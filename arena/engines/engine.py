@@ -1,4 +1,4 @@
-"""What engine protocols share: the process, the time limit, and the game as the engine knows it.
+"""What engine protocols share: the process, the time limit, and the game as it was sent to the engine.
 
 An engine starts when its player is made, so a command that does not start is a one-line error at once. It gets each game from the
 beginning and every action of it; where a game began at another position, that position is set up. A later failure (crash, illegal

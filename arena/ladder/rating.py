@@ -137,7 +137,7 @@ def gains(
     Variances are about the mean of all players, so the choice of anchor does not matter. From the Fisher information of all blocks,
     including the blocks in play (`under_way`, for each candidate). New players are taken to have the mean rating, ± UNKNOWN.
     """
-    model = _Model(table, anchor, everybody=True)
+    model = _Model(table, anchor, all_players=True)
     rows = model.rows(model.counts, model.virtual)
     vague = np.full(model.size, (UNIT / UNKNOWN) ** 2)
     found = model.fit(rows, ridge=vague)
@@ -162,10 +162,10 @@ class _Model:
     A pair has two rows, a's games in the first seat and in the second, from a's point of view: x = θ_a - θ_b ± γ.
     """
 
-    def __init__(self, cross_table: CrossTable, anchor: int, everybody: bool = False) -> None:
+    def __init__(self, cross_table: CrossTable, anchor: int, all_players: bool = False) -> None:
         table = cross_table.table()
         group = next(group for group in cross_table.components() if anchor in group)
-        inside = set(range(len(cross_table.players))) if everybody else set(group)
+        inside = set(range(len(cross_table.players))) if all_players else set(group)
         self.free = [i for i in sorted(inside) if i != anchor]
         self.size = len(self.free) + 1
         self._place = {player: place for place, player in enumerate(self.free)}
