@@ -1,8 +1,8 @@
-"""What one more ply is worth: the table `depths` of `benchmarks.search`.
+"""The value of one more ply in Elo: the table `depths` of `benchmarks.search`.
 
 Alpha-beta to depth n plays a match of --pairs pairs of games against alpha-beta to depth n-1 (`arena.match`): random openings
-from --seed, each played from both sides. No clock is involved, so load on the machine has no effect on the result. Elo with its 95 %
-interval; the sum is relative to depth 1. Both players are deterministic, so only distinct games count as evidence.
+from --seed, each played from both sides. There are no time limits, so a busy machine only takes longer. Elo with its 95 % interval;
+the sum is relative to depth 1. Both players are deterministic, so only distinct games count.
 """
 
 from __future__ import annotations
