@@ -81,26 +81,26 @@ def load(path: StrPath, game: Game) -> tuple[Net, Card]:
     return unpack(pack(path), game)
 
 
-def load_compiled(path: StrPath, game: Game, precision: Precision = "auto") -> tuple[CompiledNet, Card]:
-    """The same net as one compiled kernel for this CPU, without torch. `CannotCompile` where it has no such form: `load` has it then."""
-    return unpack_compiled(pack(path), game, precision)
-
-
 def unpack(packed: Packed, game: Game) -> tuple[Net, Card]:
     """What `load` gives, of a checkpoint that was sent."""
     import torch
 
     from nets import make_net
 
-    tensors, card = _tensors_for(packed, game), packed.card
+    where, card, tensors = packed.origin, packed.card, _tensors_for(packed, game)
     try:
         with torch.device("meta"):  # shapes without memory: the card may ask for any size
             _check_shapes(make_net(card.net, game), tensors)
         net = make_net(card.net, game)
     except UserError as error:
-        raise UserError(f"{packed.origin}: {error}") from None
+        raise UserError(f"{where}: {error}") from None
     net.load_state_dict({name: torch.tensor(each) for name, each in tensors.items()})
     return net.eval(), card
+
+
+def load_compiled(path: StrPath, game: Game, precision: Precision = "auto") -> tuple[CompiledNet, Card]:
+    """The same net as one compiled kernel for this CPU, without torch. `CannotCompile` where it has no such form: use `load`."""
+    return unpack_compiled(pack(path), game, precision)
 
 
 def unpack_compiled(packed: Packed, game: Game, precision: Precision = "auto") -> tuple[CompiledNet, Card]:
@@ -149,7 +149,7 @@ def verify(path: StrPath, game: Game | None = None) -> Card:
 
 
 def _tensors_for(packed: Packed, game: Game) -> Tensors:
-    """Those of a checkpoint that must be for `game`."""
+    """The weights of a checkpoint that must be for `game`."""
     card = packed.card
     if (card.game, card.version) != (game.name, game.version):
         expected, came = f"{game.name} (version {game.version})", f"{card.game} (version {card.version})"
