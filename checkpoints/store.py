@@ -7,6 +7,7 @@ card's, or of another shape, a file that is damaged. Nothing of a checkpoint is 
 from __future__ import annotations
 
 import hashlib
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,11 @@ from base.errors import UserError
 from base.files import StrPath, durable_folder, read_json, write_bytes, write_json
 from checkpoints.card import Card
 from games import Game
-from nets.compiled import CompiledNet
+from nets.compiled import CannotCompile, CompiledNet
 from nets.names import Precision
 
 if TYPE_CHECKING:
-    from nets import Net
+    from nets import Inference, Net
 
 Tensors = dict[str, np.ndarray[Any, Any]]
 
@@ -146,6 +147,20 @@ def verify(path: StrPath, game: Game | None = None) -> Card:
     packed = pack(path)
     _tensors_of(packed)
     return packed.card
+
+
+def ready(
+    packed: Packed, game: Game, batch: int, device: str = "cpu", precision: Precision = "auto", threads: int = 1
+) -> CompiledNet | Inference:
+    """The net as a search runs it: compiled on a CPU, else by torch for batches of so many positions, which standard error notes."""
+    if device == "cpu" and threads == 1:
+        try:
+            return unpack_compiled(packed, game, precision)[0]
+        except CannotCompile as error:
+            print(f"{error}; torch evaluates it in batches", file=sys.stderr)
+    from nets import Inference
+
+    return Inference(unpack(packed, game)[0], batch, device, precision, threads)
 
 
 def _tensors_for(packed: Packed, game: Game) -> Tensors:
