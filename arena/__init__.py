@@ -1,3 +1,3 @@
 """Players by name, matches, Elo, SPRT, ladders, accuracy against an oracle, playing at the terminal."""
 
-import base  # noqa: F401  (first of all, for Ctrl-C)
+import base  # first: Ctrl-C during the other imports

@@ -1,4 +1,4 @@
-"""What knows no game.
+"""What holds for any game.
 
 bits          bit operations on 64-bit words
 compiler      plain Python functions at machine speed, with a cache that is never stale
@@ -16,29 +16,18 @@ workers       work done elsewhere: the protocol of tasks, jobs and results
 """
 
 import os
+import signal
 import sys
 
-TYPE_CHECKING = False  # that of `typing` takes longer to import than all else here
-if TYPE_CHECKING:
-    from types import TracebackType
-
-
-def _leave_quietly_while_starting() -> None:
-    """Ctrl-C while `python -m games` still imports ends it without a traceback; from then on `base.errors.run_command` sees to it.
-
-    So a folder with commands imports `base` first of all.
-    """
-    package = sys.orig_argv[sys.orig_argv.index("-m") + 1].partition(".")[0]
-    if not os.path.isdir(os.path.join(os.path.dirname(os.path.dirname(__file__)), package)):
-        return  # somebody else's command
-    others = sys.excepthook
-
-    def shown(kind: type[BaseException], error: BaseException, trace: "TracebackType | None") -> None:
-        if not issubclass(kind, KeyboardInterrupt):
-            others(kind, error, trace)
-
-    sys.excepthook = shown
-
-
-if sys.argv[:1] == ["-m"] and "-m" in sys.orig_argv[:-1]:  # so it is until the command's own module runs
-    _leave_quietly_while_starting()
+# Python imports the package before it runs `python -m games`. A command has nothing to clean up until `base.errors.run_command` takes
+# over, so until then Ctrl-C ends it at once, without a traceback. Hence `import base` comes first in each package with commands.
+if (
+    sys.argv[:1] == ["-m"]
+    and "-m" in sys.orig_argv[:-1]
+    and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+):
+    _package = sys.orig_argv[sys.orig_argv.index("-m") + 1].partition(".")[0]
+    if os.path.isdir(
+        os.path.join(os.path.dirname(os.path.dirname(__file__)), _package)
+    ):  # else it is another project's command
+        signal.signal(signal.SIGINT, signal.SIG_DFL)

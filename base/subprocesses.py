@@ -18,7 +18,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import weakref
 from collections import deque
@@ -53,8 +52,6 @@ class Companion:
     """One running program. `command` is as in a shell, without the shell: words, some of them quoted."""
 
     def __init__(self, command: str) -> None:
-        if sys.platform == "win32":
-            raise UserError("expected Linux or macOS for talking to other programs")
         self.command = command
         process = _started(command)
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from base.errors import ECHOED, Arguments, UserError, echoing, nearest, require, short
+from base.errors import ECHOED, Arguments, UserError, echoing, nearest, nearest_of, require, short
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,6 +47,7 @@ parser.parse_args(argv)
 
 def test_the_nearest_word_is_named_and_a_far_one_is_not() -> None:
     assert nearest("Otelo", ["chess", "othello"]) == "; did you mean 'othello'?"
+    assert nearest_of("Otelo", {"chess": "a", "othello": "game.othello"}) == "; did you mean 'game.othello'?"
     assert nearest("zzz", ["chess", "othello"]) == ""
     assert nearest("13", ["13/9", "24/20"]) == nearest("a2a1", ["e2e4", "g1f3"]) == ""
 
@@ -170,7 +171,20 @@ COMMANDS = sorted(path.parent.name for path in ROOT.glob("*/__main__.py"))
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_ctrl_c_while_a_command_still_imports_shows_nothing(command: str, tmp_path: Path) -> None:
-    (tmp_path / "argparse.py").write_text("raise KeyboardInterrupt\n")
+    (tmp_path / "argparse.py").write_text("import os\nos.kill(os.getpid(), 2)\nimport time\ntime.sleep(20)\n")
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-m", command], env=env, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")  # 130 in a shell
+
+
+@pytest.mark.parametrize("words", [["-m", "other"], ["-c", "import base.errors"]])
+def test_programs_of_others_keep_their_ctrl_c(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "__init__.py").write_text(
+        "import base, os\ntry: os.kill(os.getpid(), 2)\nexcept KeyboardInterrupt: print('own')\n"
+    )
+    (tmp_path / "other" / "__main__.py").write_text("")
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
+    words = [*words[:-1], words[-1] + "; import other"] if words[0] == "-c" else words
+    done = subprocess.run([sys.executable, *words], env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "own\n", "")

@@ -281,7 +281,7 @@ def test_a_lock_keeps_others_out_until_its_holder_is_dead(tmp_path: Path) -> Non
     path = tmp_path / "lock"
     holder = start("with file_lock(sys.argv[1]): print('held', flush=True); time.sleep(60)", path)
     assert wait_for_line(holder) == "held"
-    refusal = pytest.raises(UserError, match=r"lock: expected a free lock, but somebody else holds it")
+    refusal = pytest.raises(UserError, match=r"lock: expected a free lock, but another process holds it")
     with refusal, file_lock(path, wait=False):
         pytest.fail("two holders")
     kill(holder)

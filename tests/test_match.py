@@ -430,7 +430,6 @@ def test_a_test_of_three_players_is_refused():
         main(["match", "dots_and_boxes:players=3", "random", "random", "--sprt", "elo1=50"])
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_keeps_what_was_played(tmp_path):
     words = [
         "match",

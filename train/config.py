@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from base.errors import UserError, nearest
+from base.errors import UserError, nearest, nearest_of
 from games import Game
 from mcts.learned import LearnedSettings
 from selfplay.settings import SelfPlaySettings
@@ -170,8 +170,7 @@ def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
     given: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
-            near = nearest(key, known) or _elsewhere(key, where)
-            raise UserError(f"unknown key '{where}{key}'{near}")
+            raise UserError(f"unknown key '{where}{key}'{_near(key, known, where)}")
         if is_dataclass(hints[key]):
             if not isinstance(value, dict):
                 raise UserError(f"{where}{key}: expected a section, got {_written(value)}")
@@ -184,19 +183,16 @@ def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         raise UserError(f"{where}{error}") from None
 
 
-def _elsewhere(key: str, where: str) -> str:
-    """The nearest key of any section."""
-    if where:
-        return ""
-    sections = {each.name: typing.get_type_hints(Config)[each.name] for each in fields(Config)}
+def _near(key: str, known: list[str], where: str) -> str:
+    """Where the key is of no section, it may lack the section's name."""
+    sections = {each.name: typing.get_type_hints(Config)[each.name] for each in fields(Config)} if not where else {}
     inner = {
-        name.name: f"{section}.{name.name}"
+        each.name: f"{section}.{each.name}"
         for section, kind in sections.items()
         if is_dataclass(kind)
-        for name in fields(kind)
+        for each in fields(kind)
     }
-    near = nearest(key, inner)
-    return f"; did you mean '{inner[near.split(chr(39))[1]]}'?" if near else ""
+    return nearest(key, known) or nearest_of(key, inner)
 
 
 def _checked(kind: Any, value: Any, where: str) -> Any:
