@@ -24,7 +24,7 @@ from arena.explaining import explanation
 from arena.laddering import add_ladder, add_rate, run_ladder, run_rate
 from arena.matching import add_match, run_match
 from arena.measuring import add_accuracy, run_accuracy
-from arena.players import FACTORIES, make_player, options_of, summary_of
+from arena.players import FACTORIES, files_of, make_player, options_of, summary_of
 from arena.terminal import add_play, run_play
 from base.errors import Arguments, UserError, run_command
 from base.lines import Lines
@@ -76,10 +76,11 @@ def run_players(options: argparse.Namespace) -> int:
 def run_choose(options: argparse.Namespace) -> int:
     if options.workers < 0:
         raise UserError(f"workers: expected 0 or more, got {options.workers}")
-    make_player(options.player, load(options.game))  # says what is wrong with it, and compiles before the workers start
-    code = 0
-    jobs = Jobs(options.game, options.player, Lines(sys.stdin))
-    for _, found in run_jobs(answer, jobs, options.workers, ordered=True):
+    game = load(options.game)
+    player = make_player(options.player, game)  # refuses a wrong one, and compiles before the workers start
+    code, sent = 0, files_of(game, player.text)
+    jobs = Jobs(game.spec, player.text, Lines(sys.stdin))
+    for _, found in run_jobs(answer, jobs, options.workers, initializer=sent.unpack, ordered=True):
         code = 1 if found.startswith('{"error"') else code
         print(found, flush=True)
     return code

@@ -30,7 +30,7 @@ import numpy as np
 
 from arena.match import Job, play_block
 from arena.openings import Opening, Openings
-from arena.players import make_player
+from arena.players import files_of, make_player
 from arena.rating import Played, Ratings, gains, rate
 from arena.store import Counts, Store, result_of
 from base.errors import UserError, short
@@ -142,7 +142,8 @@ class Ladder:
         Ctrl-C ends it: what came in is stored, and `is_interrupted` is set.
         """
         schedule = _Schedule(self, goal)
-        playing = run_jobs(play_block, schedule, workers)
+        sent = files_of(self.game, *self._specs.values())
+        playing = run_jobs(play_block, schedule, workers, initializer=sent.unpack)
         try:
             for number, frames in playing:
                 self._add(*schedule.done(number), [GameRecord.from_bytes(frame) for frame in frames])

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.openings import Opening, Openings
-from arena.players import Player, make_player
+from arena.players import Player, files_of, make_player
 from arena.playing import play_game
 from arena.results import Results
 from arena.statistics import PAIRS, Sprt, count
@@ -107,7 +107,9 @@ class Match:
             return self.verdict is not None
 
         watch(tally, sum(number < blocks for number in done) * self.block_size)
-        playing = run_jobs(play_block, self._jobs(blocks, done), workers)
+        playing = run_jobs(
+            play_block, self._jobs(blocks, done), workers, initializer=files_of(self.game, *self.players).unpack
+        )
         try:
             if take():
                 return tally

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from arena.accuracy import Accuracy, Share, asked, summary
 from arena.oracle import Progress, read_positions
-from arena.players import make_player
+from arena.players import files_of, make_player
 from arena.sample import make_sample
 from base.errors import UserError
 from base.local_workers import cores, run_jobs
@@ -47,8 +47,8 @@ def run_accuracy(options: argparse.Namespace) -> int:
         )
     answers = []
     with _bar(options.player) as progress:
-        jobs = [(game.spec, options.player, solved.line) for solved in sample.positions]
-        for _, answer in run_jobs(asked, jobs, options.workers, ordered=True):
+        jobs, sent = [(game.spec, player.text, solved.line) for solved in sample.positions], files_of(game, player.text)
+        for _, answer in run_jobs(asked, jobs, options.workers, initializer=sent.unpack, ordered=True):
             answers.append(answer)
             progress(len(answers), len(jobs))
     found = summary(game, player.text, sample.positions, answers)

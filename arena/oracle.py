@@ -28,10 +28,12 @@ from base.files import StrPath, cache_folder, file_lock, write_text
 from base.local_workers import run_jobs
 from base.log import LogWriter, read_log
 from base.seeds import generator
+from base.sent_files import SentFiles
 from base.workers import Workers
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
 from games.engine.kernels import trace
+from games.engine.registry import files_of
 
 FORMAT = 1  # changed with whatever changes what is in a sample
 STAGES = 5
@@ -119,7 +121,8 @@ def _all_of(
     length, sample = longest_length(game), Sample()
     answers: list[Answer] = [{}] * len(lines)
     jobs = [(game.spec, line, known.get(line)) for line in lines]
-    for done, (number, answer) in enumerate(run_jobs(solve, jobs, workers), 1):
+    sent = SentFiles.of(files_of(game))
+    for done, (number, answer) in enumerate(run_jobs(solve, jobs, workers, initializer=sent.unpack), 1):
         keep(lines[number], answer)
         answers[number] = answer
         progress(done, len(lines))

@@ -24,6 +24,7 @@ from arena.uci import Uci
 from base.errors import UserError, nearest
 from base.options import Options, split
 from base.seeds import below, derive, generator
+from base.sent_files import SentFiles, here
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.book import Book
 from classical.eval import Eval, default_eval, evaluator
@@ -34,6 +35,7 @@ from classical.solvable import LATE, MIDDLE, require
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game
 from games.choice import Candidate, Choice
+from games.engine.registry import files_of as game_files
 from mcts.learned import LearnedSettings
 from mcts.player import LearnedPlayer
 from mcts.search import Settings
@@ -295,11 +297,11 @@ def make_player(text: str, game: Game) -> Player:
         from checkpoints import resolve
 
         # a run goes on, this player stays who it is
-        resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
+        resolved["checkpoint"] = str(resolve(str(here(resolved["checkpoint"])), game))
         resolved["leaves"] = resolved["leaves"] or (LEAVES_BY_CLOCK if resolved["ms"] else 1)
     thinker: Thinker = options.call(FACTORIES[kind], resolved, game)
     getattr(thinker, "prepare", lambda: None)()
-    book = Book.load(path, game) if path is not None else None
+    book = Book.load(here(path), game) if path is not None else None
     resolved["book"] = path
     name = kind + options.text(by_content(resolved))
     return Player(kind + options.text(resolved), game, thinker, book, resolved.get("seed", 0), resolved.get("ms"), name)
@@ -314,12 +316,22 @@ def by_content(resolved: dict[str, Any]) -> dict[str, Any]:
         found["checkpoint"] = read_card(Path(found["checkpoint"])).short
     for key in ("eval", "book"):
         if found.get(key) is not None:
-            found[key] += "#" + hashlib.sha256(Path(found[key]).read_bytes()).hexdigest()[:12]
+            found[key] += "#" + hashlib.sha256(here(found[key]).read_bytes()).hexdigest()[:12]
     return found
 
 
+def files_of(game: Game, *players: str) -> SentFiles:
+    """What workers need to load the game and to make these players, given by their resolved texts."""
+    found = game_files(game)
+    for text in players:
+        kind, given = split(text)
+        resolved = options_of(kind).resolve(given)
+        found += [Path(resolved[key]) for key in ("checkpoint", "eval", "book") if resolved.get(key) is not None]
+    return SentFiles.of(found)
+
+
 def eval_of(game: Game, path: str | None) -> Eval | None:
-    return Eval.load(path, game) if path is not None else None
+    return Eval.load(here(path), game) if path is not None else None
 
 
 def summary_of(kind: str) -> str:

@@ -34,9 +34,11 @@ from arena.players import Player, make_player
 from base.errors import UserError
 from base.local_workers import run_jobs
 from base.seeds import generator, uniform
+from base.sent_files import SentFiles
 from base.workers import Workers
 from classical.solvable import LATE, require
 from games import CHANCE, Game
+from games.engine.registry import files_of
 
 SOURCES = ("random", "shallow search")
 RANDOM_SHARE = 0.25  # of the moves of the shallow search's games
@@ -114,7 +116,7 @@ class _Making:
 
         arrived: dict[int, Answer] = {}
         turn = 0
-        for number, answer in run_jobs(solve, jobs(), workers):
+        for number, answer in run_jobs(solve, jobs(), workers, initializer=SentFiles.of(files_of(self.game)).unpack):
             keep(given[number].line, answer)
             arrived[number] = answer
             while turn in arrived:

@@ -10,6 +10,7 @@ local_workers workers on this machine: processes, threads
 log           the framed, append-only, checksummed log
 options       NAME:key=value, the grammar in which games and players are named
 seeds         seeds with a purpose, and the random generator of kernels
+sent_files    files that jobs name, for workers that do not have them
 subprocesses  other people's programs, talked to in lines and never waited for longer than a deadline
 threads       long calls that Ctrl-C, a clock or a limit can end
 workers       work done elsewhere: the protocol of tasks, jobs and results

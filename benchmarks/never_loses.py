@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from arena.match import Job, Match, arrangements, play_block
+from arena.players import files_of
 from arena.rungs import standard_openings
 from base.errors import Arguments, UserError, run_command
 from base.local_workers import cores, run_jobs
@@ -84,7 +85,7 @@ def outcomes(match: Match, blocks: int, workers: Workers | int) -> Counter[tuple
     given = [opening for _, opening in zip(range(blocks), match.openings, strict=False)]
     jobs = [Job(game.spec, match.players, match.seed, number, opening) for number, opening in enumerate(given)]
     found: Counter[tuple[int, int]] = Counter()
-    for number, frames in run_jobs(play_block, jobs, workers):
+    for number, frames in run_jobs(play_block, jobs, workers, initializer=files_of(game, *match.players).unpack):
         state = given[number].state(game)
         mover, value = game.to_move(state), sign(solver.value(state))
         for sides, frame in zip(arrangements(2), frames, strict=True):

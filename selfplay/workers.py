@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from base.sent_files import SentFiles
 from base.workers import Workers
 from games import Game, load
+from games.engine.registry import files_of
 from mcts.learned import LearnedSettings
 from mcts.search import BatchEvaluator
 from selfplay.play import Lanes, Work
@@ -55,6 +57,8 @@ class SelfPlay:
     setup: Setup
     network: Packed | None
     """None: an evaluator without knowledge."""
+    files: SentFiles
+    """Of a game that is not one of the folder's."""
 
     @property
     def in_hand(self) -> int:
@@ -64,6 +68,7 @@ class SelfPlay:
         compile_for(self.setup)
 
     def worker(self) -> GameWorker:
+        self.files.unpack()
         return GameWorker(self)
 
 
@@ -92,8 +97,9 @@ class GameWorker:
 
 def play_games(setup: Setup, network: Packed | None, numbers: Iterable[int], workers: Workers) -> Iterator[Played]:
     """The games of these numbers."""
-    setup.settings.check(load(setup.game))
-    for _, played in workers.run(SelfPlay(setup, network), numbers):
+    game = load(setup.game)
+    setup.settings.check(game)
+    for _, played in workers.run(SelfPlay(setup, network, SentFiles.of(files_of(game))), numbers):
         yield played
 
 

@@ -80,7 +80,7 @@ def test_positions_from_a_file_may_be_lost_ones(tmp_path):
 def scrambled(ahead):
     """`run_jobs` whose workers take so many jobs at once, and finish the last one first."""
 
-    def run(function, jobs, workers):
+    def run(function, jobs, workers, initializer):
         jobs, number, batch = iter(jobs), 0, []
         while True:
             while len(batch) < ahead and (job := next(jobs, None)) is not None:
@@ -123,7 +123,7 @@ def test_what_was_interrupted_goes_on(monkeypatch, tmp_path):
             calls.append(job[1])
         return oracle.solve(job)
 
-    def interrupted(function, jobs, workers):
+    def interrupted(function, jobs, workers, initializer):
         for number, answer in run_jobs(function, jobs, workers):
             yield number, answer
             if number == 9:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from arena.accuracy import asked, summary
 from arena.match import Match
-from arena.players import make_player
+from arena.players import files_of, make_player
 from arena.rungs import Rungs, has_standard_rungs, standard_openings, standard_rungs
 from arena.sample import make_sample
 from arena.scale import Place, Scale
@@ -177,7 +177,8 @@ class Arena:
         sample = make_sample(game, self.settings.sample, 1, self.workers, first_stage=FIRST_STAGE).positions
         players = self.players(checkpoint)
         jobs = [(game.spec, player, solved.line) for player in players.values() for solved in sample]
-        asking = run_jobs(asked, jobs, self.workers, ordered=True)
+        sent = files_of(game, *players.values())
+        asking = run_jobs(asked, jobs, self.workers, initializer=sent.unpack, ordered=True)
         answers = [answer for _, answer in log.bar(asking, len(jobs), "accuracy", "move")]
         words: list[str] = []
         curves: dict[str, float] = {}
