@@ -36,10 +36,9 @@ from classical.solver import Solver, Unsolved
 from games import CHANCE, Game
 from games.choice import Candidate, Choice
 from games.engine.registry import files_of as game_files
-from mcts.learned import LearnedSettings
-from mcts.player import LearnedPlayer
-from mcts.search import Settings
-from mcts.uct import UCT
+from mcts.player import TreePlayer
+from mcts.ucb1 import UCB1
+from mcts.variant import settings_class
 
 Depth = Annotated[int, range(1, 101)]
 Count = Annotated[int, range(1, 2**31 - 1)]
@@ -164,7 +163,7 @@ def make_uct(
     sims: Count | None = None,
     ms: Count | None = None,
     rollout: float = 1.0,
-    c: float = Settings.c,
+    c: float = UCB1.c,
     eval: str | None = None,
     solve: bool = True,
     reuse: bool = True,
@@ -175,9 +174,9 @@ def make_uct(
     if eval is not None and rollout == 1:
         raise UserError("uct: eval: expected rollout below 1 (rollout=0 for EVAL alone), or EVAL would have no weight")
     weights = (eval_of(game, eval) or default_eval(game)).array(game)
-    return UCT(
+    return TreePlayer(
         game,
-        Settings(c=c, rollout=rollout, solve=solve),
+        UCB1(c=c, rollout=rollout, solve=solve),
         simulations=sims,
         ms=ms,
         evaluator=evaluator,
@@ -243,10 +242,10 @@ def make_net(
     from nets import Inference
 
     assert leaves is not None  # make_player has settled it, for it is in the player's name
-    return LearnedPlayer(
+    return TreePlayer(
         game,
-        Inference(load(checkpoint, game)[0], leaves, device, precision, threads),
-        LearnedSettings.gumbel() if method == "gumbel" else LearnedSettings(),
+        settings_class(method)(),
+        network=Inference(load(checkpoint, game)[0], leaves, device, precision, threads),
         simulations=sims,
         ms=ms,
         leaves=leaves,

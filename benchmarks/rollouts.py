@@ -24,16 +24,18 @@ from base.seeds import generator
 from benchmarks.games import ROUNDS, open_spiel, short, timed
 from benchmarks.tables import Column, Options, Row, Table, first_position
 from games import Game
-from mcts.search import Search, Settings
+from mcts.puct import PUCT
+from mcts.search import Search
 from mcts.tree import EDGE, node_dtype
+from mcts.ucb1 import UCB1
 
 TREES = 64
 
 
 def rows(game: Game, options: Options) -> Iterator[Row]:
     start, simulations, each = first_position(game), options.simulations, options.each
-    uct = Search(game, Settings(), nodes=2 * simulations)
-    trees = Search(game, Settings(rule="puct", rollout=0.0), slots=TREES, nodes=2 * each)
+    uct = Search(game, UCB1(), nodes=2 * simulations)
+    trees = Search(game, PUCT(immediate_wins=False), slots=TREES, nodes=2 * each)
     zeros = np.zeros((TREES, game.actions), np.float32), np.zeros((TREES, game.players), np.float32)
 
     def rollouts(turn: int) -> None:

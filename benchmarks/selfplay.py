@@ -32,8 +32,8 @@ from base.errors import Arguments, run_command
 from base.local_workers import cores
 from benchmarks import mctx_peer
 from games import load
-from mcts.learned import LearnedSettings
-from selfplay.play import Lanes
+from mcts.puct import PUCT
+from selfplay.play import GameQueue
 from selfplay.settings import SelfPlaySettings
 
 
@@ -114,7 +114,7 @@ def play(work: Work, barrier: Barrier, results: Any) -> None:
 
     game, slots = load(work.game), work.settings.slots
     network = Inference(make_net(work.net, game, 1), slots, precision=work.precision)  # type: ignore[arg-type]
-    lanes = Lanes(game, work.settings, LearnedSettings(), os.getpid())
+    lanes = GameQueue(game, work.settings, PUCT(), os.getpid())
     lanes.use(network, "random")
     for number in range(slots * 2):
         lanes.add(number)

@@ -1,6 +1,7 @@
-"""Evaluations already made: a table that a search asks before it asks the evaluator, so that a position seen again costs no batch row.
+"""Evaluations already made: a table that is looked up before a network evaluates a leaf, so that a position met again costs no
+evaluation.
 
-    Search(game, settings, cache_mb=64)       # `step` uses it; `search.cache.counts`, `search.cache.clear()`
+    Search(game, settings, cache_mb=64)       # `search.cache.counts`, `search.cache.clear()`
 
 `entries`: one per place in the table, found by the position's key; a new one takes the place of the old.
 
@@ -8,7 +9,7 @@
 |-------------|---------|---------------------------------------------------------------------------------------------|
 | key         | uint64  | of the position                                                                             |
 | count       | int32   | how many actions are legal; 0 in an empty place                                             |
-| observation | float32 | what the evaluator saw                                                                      |
+| observation | float32 | as the evaluator got it                                                                     |
 | actions     | int32   | the legal actions, in the order of the edges                                                |
 | priors      | float32 | their probabilities                                                                         |
 | utilities   | float32 | [P]: as the evaluator gave them, 0 = mover                                                  |
@@ -31,7 +32,8 @@ from base.errors import UserError
 from base.seeds import mix
 from games import Game, Rules
 
-LOOKUPS, HITS = 0, 1
+LOOKUPS, HITS, EVALUATIONS = 0, 1, 2
+"""What is counted."""
 
 
 def entry_dtype(rules: Rules) -> np.dtype[Any]:
@@ -56,21 +58,21 @@ class EvaluationCache:
         self._size = int(megabytes * 2**20 / self._dtype.itemsize)
         if megabytes and not self._size:
             raise UserError(f"cache_mb: expected room for an entry of {self._dtype.itemsize} bytes, got {megabytes}")
-        self.counts = np.zeros(2, np.int64)
-        """Lookups and hits so far, over all nets."""
-        self._asked: Any = None
+        self.counts = np.zeros(3, np.int64)
+        """Lookups, hits and the network's evaluations so far, over all networks."""
+        self._owner: Any = None
         self.clear()
 
     def clear(self) -> None:
-        """Forget all. To be called where an evaluator's weights are changed in place."""
+        """Empty it. To be called where an evaluator's weights are changed in place."""
         self.entries = np.zeros(self._size, self._dtype)
 
     def belongs_to(self, evaluator: Any) -> None:
-        """Forget all unless it came from this evaluator."""
-        if evaluator is not self._asked:
-            if self._asked is not None:
+        """Empty it unless its entries came from this evaluator."""
+        if evaluator is not self._owner:
+            if self._owner is not None:
                 self.clear()
-            self._asked = evaluator
+            self._owner = evaluator
 
 
 # ── kernels ──

@@ -1,18 +1,17 @@
-"""Gumbel AlphaZero: a search that improves the policy with any number of simulations, two or sixteen included.
+"""Gumbel AlphaZero: a search that improves the policy with any number of simulations, as few as two.
 
-At the root, `considered` actions are drawn without replacement by the Gumbel-top-k trick and race for the simulations by sequential
-halving: each gets as many visits as the others, then the half that looks worse drops out. Below, visits follow the improved policy
-without randomness. Logits are log P, up to a constant; q is the mover's utility, brought to [0, 1].
+At the root, `considered` actions are drawn without replacement by the Gumbel-top-k trick and share the simulations by sequential
+halving: each gets as many visits as the others, then the worse half drops out. Below the root, visits follow the improved policy
+without randomness. Logits are log P, up to a constant; q is the mover's utility, mapped to [0, 1].
 
     root      drawn and ranked by g(a) + logits(a) + σ(q̂(a)),  g(a) ~ Gumbel(0)                  (Algorithm 2)
     σ(q)      (c_visit + max_b N(b)) · c_scale · q                                               (8)
-    complete  q̂(a) where a has no visits: v_mix = (v̂ + ΣN · Σ P q / Σ P) / (1 + ΣN), sums over those that have          (10, 33)
+    complete  q̂(a) where a has no visits: v_mix = (v̂ + ΣN · Σ P q / Σ P) / (1 + ΣN), sums over visited actions           (10, 33)
     improve   π' = softmax(logits + σ(q̂))                                                        (11), the target to learn
     interior  argmax π'(a) - N(a) / (1 + ΣN)                                                     (14)
 
-The evaluation of the root is a simulation too: with n of them the race takes n - 1, and with one the policy alone is asked. Without
-exploration g = 0: the race is among the likeliest actions, and nothing is random. Proven utilities are exact q. These functions are
-rules of selection (`mcts/phases.py`), so players, chance and memory are as everywhere.
+The evaluation of the root is a simulation too: of n simulations the actions share n - 1, and with one the policy alone decides. Without
+exploration g = 0: the likeliest actions are considered, and nothing is random. Proven utilities are exact q.
 
 Danihelka, Guez, Schrittwieser and Silver 2022 ("Policy improvement by planning with Gumbel").
 """
@@ -20,20 +19,41 @@ Danihelka, Guez, Schrittwieser and Silver 2022 ("Policy improvement by planning 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
+from base.errors import require
 from base.seeds import uniform
+from mcts.moves import is_lost, most_visited
+from mcts.settings import SearchSettings
+from mcts.variant import Variant
 
 _LEAST = 1e-38  # a prior of zero has a logarithm too
+
+
+@dataclass(frozen=True)
+class Gumbel(SearchSettings):
+    method: Literal["gumbel"] = "gumbel"
+    considered: int = 16
+    """How many actions share the simulations at the root. Danihelka et al.: 16."""
+    c_visit: float = 50.0
+    """σ(q) = (c_visit + most visits) c_scale q, q in [0, 1]. Danihelka et al.: 50."""
+    c_scale: float = 1.0
+    """The same. Danihelka et al.: 1 for board games."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self, "a number of at least 0", lambda x: 0 <= x < math.inf, "c_visit", "c_scale")
+        require(self, "1 action or more", lambda n: n >= 1, "considered")
 
 
 # ── completed values ──
 
 
 def q_of(edge: Any, nodes: Any, mover: int, unknown: float) -> float:
-    """In [0, 1], in the mover's eyes; `unknown` is the utility of an action without visits."""
+    """The mover's, in [0, 1]; `unknown` is the utility of an action without visits."""
     if edge.proven:
         utility = nodes[edge.child].utility[mover]
     elif edge.visits > 0:
@@ -44,7 +64,7 @@ def q_of(edge: Any, nodes: Any, mover: int, unknown: float) -> float:
 
 
 def mixed_value(node: Any, nodes: Any, edges: Any) -> float:
-    """v_mix: what the mover may expect of an action without visits, as a utility."""
+    """v_mix: the estimated utility, for the mover, of an action without visits."""
     mover = node.mover
     visits, mass, mean = 0, 0.0, 0.0
     for edge in range(node.edges, node.edges + node.count):
@@ -87,8 +107,8 @@ def weight(edge: Any, nodes: Any, mover: int, unknown: float, sharp: float, high
     return float(edge.prior) * math.exp(sharp * q_of(edge, nodes, mover, unknown) - highest)
 
 
-def improved(node: Any, nodes: Any, edges: Any, settings: Any) -> int:
-    """The rule below the root: visits follow π'. Leaves under evaluation count as visits."""
+def choose(slot: Any, node: Any, nodes: Any, edges: Any, settings: Any, table: Any) -> int:
+    """Visits follow π'. Leaves under evaluation count as visits."""
     unknown, sharp, highest, total = improvement(node, nodes, edges, settings)
     visits = node.visits + node.flight
     best, best_score = node.edges, -np.inf
@@ -101,18 +121,18 @@ def improved(node: Any, nodes: Any, edges: Any, settings: Any) -> int:
     return int(best)
 
 
-def improved_policy(node: Any, nodes: Any, edges: Any, settings: Any, policy: Any) -> None:
-    """π' over the node's edges, in their order."""
-    unknown, sharp, highest, total = improvement(node, nodes, edges, settings)
-    for i in range(node.count):
-        policy[i] = weight(edges[node.edges + i], nodes, node.mover, unknown, sharp, highest) / total
+def weigh(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, table: Any, weights: Any) -> None:
+    """π'."""
+    unknown, sharp, highest, total = improvement(root, nodes, edges, settings)
+    for i in range(root.count):
+        weights[i] = weight(edges[root.edges + i], nodes, root.mover, unknown, sharp, highest) / total
 
 
-# ── the race at the root ──
+# ── sequential halving at the root ──
 
 
-def begin_race(slot: Any, root: Any, settings: Any) -> None:
-    """Draws g, and the number of visits that each action considered gets before the first half drops out."""
+def prepare(slot: Any, root: Any, edges: Any, settings: Any) -> None:
+    """Draws g, and sets the number of visits that each considered action gets before the first half drops out."""
     for i in range(root.count):
         slot.draws[i] = -math.log(-math.log(max(uniform(slot.rng), 1e-300))) if slot.explore == 1 else 0.0
     slot.considered = min(settings.considered, root.count)
@@ -133,8 +153,8 @@ def visits_each(budget: int, rounds: int, considered: int) -> int:
     return max(1, budget // (rounds * considered))
 
 
-def race(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any) -> int:
-    """The rule at the root: of the actions in the race, the best of those that have fewest visits."""
+def choose_root(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, table: Any) -> int:
+    """Of the actions still considered, the best of those that have fewest visits."""
     ahead = 0
     for edge in range(root.edges, root.edges + root.count):
         if edges[edge].visits + edges[edge].flight > slot.level:
@@ -150,7 +170,7 @@ def race(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any) -> int:
 
 
 def leader(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, visits: int) -> int:
-    """The best by g + logits + σ(q̂) of the edges with so many visits: the edge to walk, and at the end the one to play."""
+    """The best by g + logits + σ(q̂) of the edges with so many visits: the edge to walk, and at the end the edge to play."""
     unknown, sharp = mixed_value(root, nodes, edges), sharpness(root, edges, settings)
     best, best_score = root.edges, -np.inf
     for i in range(root.count):
@@ -161,3 +181,37 @@ def leader(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, visits: 
             if score > best_score:
                 best, best_score = root.edges + i, score
     return int(best)
+
+
+def best(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, worst: float) -> int:
+    """The leader of the most visited edges; where all of those are proven losses, the edge that π' gives most among the others."""
+    if root.proven:
+        return most_visited(root, nodes, edges, worst)
+    most = 0
+    for edge in range(root.edges, root.edges + root.count):
+        most = max(most, edges[edge].visits)
+    winner = leader(slot, root, nodes, edges, settings, most)
+    if not is_lost(edges[winner], nodes, root.mover, worst):
+        return winner
+    unknown, sharp, highest, _ = improvement(root, nodes, edges, settings)
+    hope, hope_weight = winner, 0.0
+    for edge in range(root.edges, root.edges + root.count):
+        if is_lost(edges[edge], nodes, root.mover, worst):
+            continue
+        share = weight(edges[edge], nodes, root.mover, unknown, sharp, highest)
+        if share > hope_weight or (share == hope_weight and edges[edge].action < edges[hope].action):
+            hope, hope_weight = edge, share
+    return int(hope)
+
+
+def slot_fields(max_legal: int) -> list[Any]:
+    return [
+        ("considered", np.int32),  # how many of the root's actions are still considered
+        ("level", np.int32),  # visits that each of them has at least
+        ("rounds", np.int32),  # visits that each of them will still get before half of them drop out
+        ("budget", np.int32),  # simulations to be shared
+        ("draws", np.float32, (max_legal,)),  # g(a) of the root's edges, in their order
+    ]
+
+
+VARIANT = Variant(Gumbel, choose_root, choose, weigh, best, prepare, slot_fields=slot_fields, keeps_tree=False)

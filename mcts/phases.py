@@ -1,6 +1,6 @@
 """The four phases of a simulation over one tree: select, expand, evaluate, backup. Drivers put them in sequence (`mcts/search.py`).
 
-    select     from the root along the edges that the rule prefers, playing their actions in `state`, to a leaf: a position that
+    select     from the root along the edges that the variant chooses, playing their actions in `state`, to a leaf: a position that
                is new, whose utilities are proven, or for which there is no memory. A new position becomes a node here
     expand     lists the legal actions of the leaf's position as its edges, priors uniform
     evaluate   what the leaf is worth to each player: its exact utilities, an estimate v, the outcome z of a random game, or
@@ -16,16 +16,17 @@ proven when an action is proven to give its mover the most that the game can giv
 then those of the best for the mover, among equals of the one with the lowest action id of those proven so far. A chance node is proven
 when all outcomes are, and is worth their mean. Above a node that has just been proven its exact utilities are backed up.
 
-**A glance.** Where it is asked for, the first walk beyond a decision takes an action that ends the game with the most that it can give
-the mover, if there is one: that proves the node, and no prior can hide a win for long. Without it, an action must be walked to be seen.
+**Immediate wins.** With `settings.immediate_wins`, the first simulation that goes beyond a decision tries its actions and takes one
+that ends the game with the most that it can give the mover, if there is one. That proves the node, so no low prior can hide such a
+win. Otherwise a win is found only when its edge is walked.
 
-`phases(rules)` makes the functions for a game. They share their arguments:
+`phases(rules, variant, evaluator)` makes the functions for a game. They share their arguments:
 
     slot, nodes, edges   one tree (`mcts/tree.py`)
     lane                 one simulation under way (`lane_dtype`)
     state, actions       scratch: a record of the game; int32 [max_legal]
     spare                [1]: scratch, one more record
-    settings, table      `SETTINGS`; exploration factors by visits (`mcts/selection.py`)
+    settings, table      the record of the variant's settings; its exploration factors by visits (`mcts/variant.py`)
 """
 
 from __future__ import annotations
@@ -35,44 +36,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from base.seeds import uniform
 from games import CHANCE, Rules
 from games.engine.kernels import sampler
-from mcts.gumbel import improved, race
-from mcts.noise import forced, prepare
-from mcts.selection import GUMBEL, UCB1, exploration, puct, roll, ucb1
+from mcts.moves import TIE
 from mcts.tree import NONE, OVER, ROOT
+from mcts.variant import Variant
 
 PENDING = -2
-"""In the place of a leaf: a node that another lane is having evaluated."""
+"""In the place of a leaf: a node whose evaluation another lane waits for."""
 
-TIE = 1e-9  # utilities this close are the same: means of chance nodes are rounded
 
-SETTINGS = np.dtype(
-    (
-        np.record,
-        np.dtype(
-            [
-                ("c", np.float64),  # UCB1's c or PUCT's c_init
-                ("c_base", np.float64),
-                ("fpu", np.float64),
-                ("rollout", np.float64),  # λ
-                ("fpu_root", np.float64),  # at a root that is explored
-                ("forced", np.float64),  # k of forced visits
-                ("noise", np.float64),  # its share of the root's priors
-                ("noise_total", np.float64),  # sum of the Dirichlet distribution's α
-                ("policy_temperature", np.float64),
-                ("c_visit", np.float64),  # Gumbel
-                ("c_scale", np.float64),
-                ("considered", np.int32),
-                ("rollout_plies", np.int32),  # 0: to the end
-                ("rule", np.int8),
-                ("solve", np.int8),
-                ("glance", np.int8),
-            ],
-            align=True,
-        ),
-    )
-)
+class Work(NamedTuple):
+    """Scratch arrays of a search with L lanes."""
+
+    lanes: Any
+    """[L]: simulations under way."""
+    states: Any
+    """[L + 1]: their positions, and one to try actions in."""
+    actions: Any
+    """int32 [max_legal]"""
+    values: Any
+    """float32: the features of an EVAL."""
+    observations: Any
+    """float32 [L + 1, C, R, K]: the leaves as a network sees them, and one to turn them in."""
 
 
 def lane_dtype(rules: Rules) -> np.dtype[Any]:
@@ -98,7 +85,7 @@ EvaluatorFactory = Callable[[Rules], Evaluate]
 
 
 def uniform_evaluator(rules: Rules) -> Evaluate:
-    """Knows nothing: every position is worth 0 to everybody."""
+    """Every position is worth 0 to every player."""
 
     def evaluate(state: Any, player: Any, weights: Any, values: Any) -> float:
         return 0.0
@@ -117,7 +104,8 @@ class Phases(NamedTuple):
     hold: Callable[..., None]
 
 
-def phases(rules: Rules, evaluator: EvaluatorFactory = uniform_evaluator) -> Phases:
+def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform_evaluator) -> Phases:
+    prepare, choose_root, choose = variant.prepare, variant.choose_root, variant.choose
     is_terminal, to_move, utility, legal_actions = rules.is_terminal, rules.to_move, rules.utility, rules.legal_actions
     result, sample, evaluate = rules.result, sampler(rules), evaluator(rules)
     chance = rules.chance or (lambda state, action: 0.0)
@@ -146,31 +134,20 @@ def phases(rules: Rules, evaluator: EvaluatorFactory = uniform_evaluator) -> Pha
             elif node.count == 0 and not expand(slot, edges, node, state, actions):
                 break
             else:
-                visits = node.visits + node.flight
-                if visits < len(table):
-                    scale = table[visits]
-                else:
-                    scale = exploration(settings.rule, settings.c, settings.c_base, visits)
-                is_explored = at == ROOT and slot.explore == 1
-                edge = at_once(node, edges, state, spare) if visits == 1 and settings.glance else NONE
-                if edge != NONE:
+                edge = NONE
+                if settings.immediate_wins and settings.solve and node.visits + node.flight == 1:
+                    edge = immediate_win(node, edges, state, spare)
+                if edge == NONE and at == ROOT:
+                    edge = choose_root(slot, node, nodes, edges, settings, table)
+                elif edge == NONE:
+                    edge = choose(slot, node, nodes, edges, settings, table)
+                if edges[edge].visits + edges[edge].flight == 0:
+                    node.tried += 1
                     node.mass += edges[edge].prior
-                elif settings.rule == UCB1:
-                    edge = ucb1(node, nodes, edges, scale, slot.rng)
-                elif settings.rule == GUMBEL:
-                    edge = (
-                        race(slot, node, nodes, edges, settings)
-                        if at == ROOT
-                        else improved(node, nodes, edges, settings)
-                    )
-                else:
-                    edge = forced(node, edges, settings.forced) if is_explored else NONE
-                    if edge == NONE:
-                        edge = puct(node, nodes, edges, scale, settings.fpu_root if is_explored else settings.fpu)
             lane.nodes[length], lane.edges[length] = at, edge
             length += 1
             at = edges[edge].child
-            if at == NONE or nodes[at].proven == 0:  # where it ends in a proven node, nobody asks for the position
+            if at == NONE or nodes[at].proven == 0:  # the position of a proven node is not needed
                 result(state, edges[edge].action)
             if at == NONE:
                 at = add_node(slot, nodes, edges, state, actions)
@@ -180,7 +157,17 @@ def phases(rules: Rules, evaluator: EvaluatorFactory = uniform_evaluator) -> Pha
         lane.leaf, lane.length = at, length
         slot.depth = max(slot.depth, length)
 
-    def at_once(node: Any, edges: Any, state: Any, spare: Any) -> int:
+    def roll(node: Any, edges: Any, rng: Any) -> int:
+        """An outcome of a chance node, by its probability."""
+        left = uniform(rng)
+        last = node.edges + node.count - 1
+        for edge in range(node.edges, last):
+            left -= edges[edge].value
+            if left < 0.0:
+                return int(edge)
+        return int(last)
+
+    def immediate_win(node: Any, edges: Any, state: Any, spare: Any) -> int:
         """An edge that ends the game with the most that it can give to the mover; NONE where there is none."""
         for edge in range(node.edges, node.edges + node.count):
             spare[0] = state
@@ -250,7 +237,7 @@ def phases(rules: Rules, evaluator: EvaluatorFactory = uniform_evaluator) -> Pha
         return True
 
     def estimate(lane: Any, state: Any, share: float, weights: Any, values: Any) -> None:
-        """Adds the compiled evaluator's word on a decision to the lane."""
+        """Adds the compiled evaluator's utilities of a decision to the lane."""
         if is_mirrored:
             mover = to_move(state)
             value = share * evaluate(state, mover, weights, values)

@@ -1,13 +1,14 @@
-"""A player that searches with a network, or plays its policy as it is. It answers with a `games.choice.Choice`.
+"""A player that searches a tree, with rollouts, an EVAL or a network at the leaves. It answers with a `games.choice.Choice`.
 
->>> player = LearnedPlayer(game, evaluator, simulations=200)
+>>> player = TreePlayer(load("connect_four"), UCB1(), simulations=10_000, seed=1)       # UCT
+>>> player = TreePlayer(game, PUCT(), network=network, simulations=200)
 >>> choice = player.choose(state)
 >>> player.advance(choice.action)        # and the opponent's: what was searched below is kept for the next move
 
-Limits: so many new simulations a move (0: the raw policy, no search), or milliseconds, or whichever comes first. For one position that
-is to be searched fast, `leaves=8` or more of its tree are judged at a time, each counting as a visit that lost until its answer comes
-(virtual loss); the evaluator gets batches of exactly that many. No noise, no temperature: the same seed gives the same game, except
-by the clock.
+Limits: so many new simulations a move (0: the raw policy, no search), or milliseconds, or whichever comes first. A network is compiled
+(`judge`) or answers in batches; for one position that is to be searched fast, `leaves=8` or more of its tree are then evaluated at a
+time, each counting as a visit that lost until its answer comes (virtual loss). No noise, no temperature: the same seed gives the same
+game, except by the clock.
 """
 
 from __future__ import annotations
@@ -15,31 +16,40 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
+
 from base.errors import UserError
 from base.seeds import generator
-from games import Game
+from base.threads import interruptible
+from games import CHANCE, Game
 from games.choice import Choice
-from mcts.learned import LearnedSearch, LearnedSettings
-from mcts.reuse import MOST, TreePlayer, check_ms, room
-from mcts.root import candidates, principal_variation
-from mcts.search import BatchEvaluator
+from mcts.phases import EvaluatorFactory, uniform_evaluator
+from mcts.root import candidates, is_same, principal_variation
+from mcts.search import BatchEvaluator, CompiledNetwork, Search
+from mcts.settings import SearchSettings
+from mcts.tree import bytes_per_node
+from mcts.variant import settings_class, variant_of
 
-_EDGES_PER_NODE = 48  # of large trees: 7 in connect four, about 35 in chess
+MOST = 2**31 - 2
+"""Simulations in one tree: visits are 32 bits."""
+EDGES_PER_NODE = {False: 4, True: 48}
+"""Of large trees, by whether there is a policy: 2 in connect four and othello, 5 in go 9×9 at 100,000 simulations of UCB1; with
+priors, 7 in connect four and about 35 in chess."""
 
 
-class LearnedPlayer(TreePlayer):
-    """One player of one game."""
-
-    search: LearnedSearch
+class TreePlayer:
+    """One player of one game. `reuse`: what was searched below the moves played is kept."""
 
     def __init__(
         self,
         game: Game,
-        evaluator: BatchEvaluator,
-        how: LearnedSettings | None = None,
+        settings: SearchSettings | None = None,
         *,
         simulations: int | None = None,
         ms: float | None = None,
+        evaluator: EvaluatorFactory = uniform_evaluator,
+        weights: Any = None,
+        network: CompiledNetwork | BatchEvaluator | None = None,
         leaves: int = 1,
         reuse: bool = True,
         symmetry: bool = False,
@@ -47,38 +57,74 @@ class LearnedPlayer(TreePlayer):
         cache_mb: float = 64,
         seed: int = 0,
     ) -> None:
-        """`evaluator` takes batches of `leaves` observations. Memory is what trees and cache may grow to."""
-        how = how or LearnedSettings()
-        if simulations is None and ms is None:
-            raise UserError("net: expected a limit, sims or ms, got none")
-        if simulations is not None and not 0 <= simulations <= MOST:
-            raise UserError(f"sims: expected 0 (the raw policy) to {MOST}, got {simulations}")
-        check_ms(ms)
-        if ms is not None and (how.method == "gumbel" or simulations == 0):
-            what = "method 'gumbel', which shares out a known number" if how.method == "gumbel" else "sims=0"
-            raise UserError(f"ms: expected a limit in sims alone with {what}, got {ms}")
-        self.evaluator = evaluator
+        """`evaluator(rules)` gives the function that estimates leaves (`mcts/phases.py`), `weights` are its; or a `network`, which in
+        batches takes `leaves` observations. Memory is what tree and cache may grow to."""
+        settings = settings or settings_class("ucb1")()
+        variant = variant_of(settings)
+        self.game, self.reuse = game, reuse
         self.simulations, self.ms, self.seed = simulations, ms, seed
-        each = min(game.rules.max_legal, _EDGES_PER_NODE)
-        nodes = room(game, memory_mb, each)
-        search = LearnedSearch(
-            game, how, nodes=nodes, edges=nodes * each, leaves=leaves, cache_mb=cache_mb, symmetry=symmetry
+        self._check_limits(settings, variant.has_policy, variant.keeps_tree)
+        each = min(game.rules.max_legal, EDGES_PER_NODE[variant.has_policy])
+        nodes = int(memory_mb * 2**20 / bytes_per_node(game, each))
+        if nodes * each < 2 * game.rules.max_legal:
+            raise UserError(f"memory_mb: expected room for 2 positions of {game.name} at least, got {memory_mb}")
+        is_compiled = network is None or hasattr(network, "judge")
+        self._batches: Any = None if is_compiled else network
+        self.search = Search(
+            game,
+            settings,
+            nodes=nodes,
+            edges=nodes * each,
+            leaves=leaves,
+            evaluator=evaluator,
+            weights=weights,
+            network=network if is_compiled else None,  # type: ignore[arg-type]
+            cache_mb=0 if network is None else cache_mb,
+            symmetry=symmetry,
         )
-        super().__init__(game, search, reuse)
         self._leaves = leaves
+        self._stream = "net" if variant.has_policy else "uct"
+        self._follows = False  # the tree's root is the position of the game, and may be searched on
+        self._has_root = False
+
+    def _check_limits(self, settings: SearchSettings, has_policy: bool, keeps_tree: bool) -> None:
+        if self.simulations is None and self.ms is None:
+            raise UserError("expected a limit, sims or ms, got none")
+        least = 0 if has_policy else 1
+        if self.simulations is not None and not least <= self.simulations <= MOST:
+            raise UserError(f"sims: expected {least} to {MOST}, got {self.simulations}")
+        if self.ms is None:
+            return
+        if not 0 < self.ms < 1e9:
+            raise UserError(f"ms: expected milliseconds above 0, got {self.ms}")
+        if not keeps_tree or self.simulations == 0:
+            what = "sims=0" if keeps_tree else f"method '{settings.method}', which shares out a known number"
+            raise UserError(f"ms: expected a limit in sims alone with {what}, got {self.ms}")
 
     def prepare(self) -> None:
-        """Compile, and have the evaluator warm up: no move is charged for it."""
-        self.search.begin(0, self.game.initial(), generator(self.seed, "net"))
+        """Compile, and warm the network up: no move is charged for it."""
+        state = self.game.initial()
+        while self.game.to_move(state) == CHANCE:
+            state = self.game.result(state, self.game.legal_actions(state)[0])
+        self.search.begin(0, state, generator(self.seed, self._stream))
         self.search.start(0, 1)
-        self.search.step(self.evaluator)
+        self._until_done(None)
         self.search.cache.clear()
         self.new_game()
 
     def new_game(self) -> None:
-        super().new_game()
+        """Forget the game so far."""
+        self._follows = self._has_root = False
         if self._leaves > 1:
-            self.search.cache.clear()  # only with one leaf at a time a search is the same whatever it holds
+            self.search.cache.clear()  # with several leaves at a time a search depends on what the cache holds
+
+    def advance(self, action: int) -> None:
+        """A move (or roll) has been played in the game whose position was searched last: keep what is known of its consequences."""
+        if not self._has_root:
+            return
+        kept = self.search.advance(0, action)
+        self._follows = kept and self.reuse
+        self._has_root = not self.game.is_terminal(self.search.roots[0])
 
     def choose(self, state: Any) -> Choice:
         """Search, and the move to play."""
@@ -87,48 +133,86 @@ class LearnedPlayer(TreePlayer):
         search, tree = self.search, self.search.tree
         self._follows = self._has_root = False  # unless the search comes to its end
         if not follows:
-            search.begin(0, state, generator(self.seed, "net"))
-        kept = int(tree.root().visits) if tree.slots[0].nodes else 0
-        asked, hits = search.cache.counts
-        self._simulate(start)
+            search.begin(0, state, generator(self.seed, self._stream))
+        about = tree.slots[0]
+        kept = int(tree.root().visits) if about.nodes else 0
+        before = search.cache.counts.copy()
+        self._simulate(start, kept)
         self._has_root = True
         root, edges = tree.root(), search.ranked()
-        actions = candidates(tree, root, edges, with_priors=True)
+        actions = candidates(tree, root, edges, with_priors=search.variant.has_policy)
         mean = float(search.utilities()[root.mover])
         nodes, links = tree.used()
+        counters = {
+            "visits kept": kept,
+            "tree nodes": nodes,
+            "tree edges": links,
+            "expansions refused": int(about.refused),
+        }
+        if len(search.cache.entries):
+            lookups, hits, _ = search.cache.counts - before
+            counters |= {"cache lookups": int(lookups), "cache hits": int(hits)}
         return Choice(
             action=actions[0].action,
             value=mean if actions[0].value is None else actions[0].value,
             proven=bool(root.proven),
             pv=principal_variation(tree, worst=search.worst, first=edges[0]) or (actions[0].action,),
-            depth=int(tree.slots[0].depth),
-            nodes=int(tree.slots[0].simulations),
+            depth=int(about.depth),
+            nodes=int(about.simulations),
             seconds=time.perf_counter() - start,
             actions=actions,
-            counters={
-                "visits kept": kept,
-                "tree nodes": nodes,
-                "tree edges": links,
-                "expansions refused": int(tree.slots[0].refused),
-                "cache lookups": int(search.cache.counts[0] - asked),
-                "cache hits": int(search.cache.counts[1] - hits),
-            },
+            counters=counters,
         )
 
-    def _simulate(self, start: float) -> None:
-        search, about = self.search, self.search.tree.slots[0]
-        if self.ms is None:
-            search.start(0, self.simulations or 1)
-            while search.step(self.evaluator):
-                pass
+    # ── inside ──
+
+    def _follows_to(self, state: Any) -> bool:
+        """Is the tree that of `state`? A position without a choice is refused."""
+        if self.game.is_terminal(state):
+            raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")
+        if self.game.to_move(state) == CHANCE:
+            raise UserError(
+                f"expected a position of {self.game.name} where a player is to move, got a roll of the dice"
+            )
+        return self._follows and is_same(state, self.search.roots[0])
+
+    def _simulate(self, start: float, kept: int) -> None:
+        most = min(MOST if self.simulations is None else max(self.simulations, 1), MOST - kept)
+        deadline = None if self.ms is None else start + self.ms / 1000
+        if self._batches is not None and deadline is not None:
+            self._batches_by_the_clock(deadline, most)
             return
-        kept = int(search.tree.root().visits) if about.nodes else 0
-        deadline, most = start + self.ms / 1000, min(self.simulations or MOST, MOST - kept)
+        search = self.search
+        search.start(0, most)
+        self._until_done(deadline)
+        search.tree.slots[0].target = search.tree.slots[0].simulations
+        while not self._has_move():
+            search.run(1)  # the clock was faster
+
+    def _until_done(self, deadline: float | None) -> None:
+        search = self.search
+        if self._batches is None:
+            stop = np.zeros(1, np.uint8)
+            interruptible(
+                lambda: search.run(None, stop), lambda: stop.fill(1), np.inf if deadline is None else deadline
+            )
+            return
+        while search.step(self._batches):
+            pass
+
+    def _has_move(self) -> bool:
+        tree = self.search.tree
+        if tree.slots[0].nodes == 0 or tree.root().count == 0:
+            return False
+        return self.search.variant.has_policy or bool(tree.children(tree.root())["visits"].any())
+
+    def _batches_by_the_clock(self, deadline: float, most: int) -> None:
+        search, about = self.search, self.search.tree.slots[0]
         chunk = 64 + 8 * self._leaves  # what needs no evaluator must not keep a step from the clock
         search.start(0, 1)
         while True:
             before = time.perf_counter()
-            search.step(self.evaluator)
+            search.step(self._batches)
             now = time.perf_counter()
             made = int(about.simulations)
             if made >= most or search.tree.root().proven or now + (now - before) > deadline:

@@ -1,4 +1,4 @@
-"""What a searched tree says: its moves in order, the line it expects."""
+"""Reading a searched tree: its moves in order, its principal variation."""
 
 from __future__ import annotations
 
@@ -8,37 +8,24 @@ import numpy as np
 
 from games import CHANCE
 from games.choice import Candidate
+from mcts.moves import most_visited
 from mcts.tree import NONE, Tree
 
 
 def value_of(tree: Tree, node: Any, edge: Any, slot: int = 0) -> float | None:
-    """The utility that the player who moves at `node` can expect from `edge`; None where nothing is known."""
+    """The expected utility of `edge` for the player who moves at `node`; None where it has no visits."""
     if edge.proven:
         return float(tree.nodes[slot, edge.child].utility[node.mover])
     return float(edge.value) / int(edge.visits) if edge.visits else None
 
 
 def ranked(tree: Tree, node: Any, slot: int = 0, worst: float = -1.0) -> list[Any]:
-    """A decision node's edges, the one to play first, the others by visits.
-
-    The most visited one is played (visits are steadier than values), except that a proven value counts for what it is: the best
-    proven action is played where it is worth at least the mean of the most visited unproven one. So a proven win is always
-    played, and a proven loss (a utility of `worst`) only where there is nothing else, not even an action never tried.
-    """
+    """A decision node's edges: the one to play (`most_visited`), then the others by visits."""
     edges = sorted(
         tree.children(node, slot),
         key=lambda edge: (-int(edge.visits), -float(edge.value), -float(edge.prior), int(edge.action)),
     )
-    unproven = next((edge for edge in edges if not edge.proven), None)
-    proven = [edge for edge in edges if edge.proven]
-    if proven:
-        best = max(proven, key=lambda edge: value_of(tree, node, edge, slot) or 0.0)
-        known = value_of(tree, node, best, slot) or 0.0
-        hoped = None if unproven is None else value_of(tree, node, unproven, slot)
-        beaten = known > worst if hoped is None else known >= hoped
-        first = best if unproven is None or beaten else unproven
-    else:
-        first = edges[0]
+    first = tree.edges[slot, most_visited(node, tree.nodes[slot], tree.edges[slot], worst)]
     return [first, *(edge for edge in edges if edge.action != first.action)]
 
 
@@ -58,7 +45,7 @@ def candidates(
 
 
 def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0, first: Any = None) -> tuple[int, ...]:
-    """From the root along the moves it would play (`first`: the root's edge), to a node never expanded or to a roll of the dice."""
+    """From the root along the best moves (`first`: the root's edge), to a node never expanded or to a roll of the dice."""
     node = tree.root(slot)
     line: list[int] = []
     while node.count and node.mover != CHANCE:

@@ -1,101 +1,106 @@
 """A search over many trees side by side, driven in one of two ways over the same four phases (`mcts/phases.py`).
 
->>> search = Search(load("connect_four"), Settings(), slots=64)
+>>> search = Search(load("connect_four"), UCB1(), slots=64)
 >>> for slot in range(64):
 ...     search.begin(slot, game.initial(), generator(seed, "game", slot))
->>> search.run(800)                      # 800 simulations in each tree, inside compiled code: rollouts, EVAL, uniform
+...     search.start(slot, 800)
+>>> search.run()                         # inside compiled code: rollouts, EVAL, a compiled network
 
->>> search = Search(game, Settings(rule="puct", rollout=0.0), slots=64)
->>> search.add(800)
->>> while search.step(evaluator):        # one batch at a time, for evaluators that work in batches
+>>> search = Search(game, PUCT(), slots=64)
+>>> ...
+>>> while search.step(evaluator):        # one batch of leaves at a time, for an evaluator that answers in batches
 ...     pass
 
-Each tree has a random stream of its own, so what happens in it does not depend on its neighbours. With one leaf per tree and step, a
-batched evaluator and a compiled one that say the same give the same tree, bit for bit.
+What a searched root gives: `target` to learn, `choose` to play; `advance` plays an action and keeps its subtree.
+
+**What is deterministic.** A slot's tree, target and choice are a function of the evaluator, the settings, the state and the random
+stream given to `begin`, and of the calls made for this slot since; never of its neighbours, of the number of slots, or of the cache.
+That holds as long as the answer to an observation depends on that observation alone (fixed batch size) and `leaves` is 1. With one
+leaf per tree and step, a batched evaluator and a compiled one that give the same answers give the same tree, bit for bit.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from base.errors import UserError, require
+from base.errors import UserError
 from base.seeds import Rng
 from games import Game, Rules
-from mcts.batches import gather_factory, scatter, turns
+from mcts.batches import gather_factory, scatter_factory
 from mcts.cache import EvaluationCache
-from mcts.phases import (
-    SETTINGS,
-    Evaluate,
-    EvaluatorFactory,
-    lane_dtype,
-    phases,
-    uniform_evaluator,
-)
-from mcts.selection import PUCT, UCB1, exploration
-from mcts.tree import NONE, ROOT, Tree
+from mcts.leaves import Memory, Views, leaves, views
+from mcts.moves import moves
+from mcts.phases import Evaluate, EvaluatorFactory, Work, lane_dtype, phases, uniform_evaluator
+from mcts.root import ranked
+from mcts.settings import SearchSettings
+from mcts.tree import NONE, ROOT, Tree, Trees
+from mcts.variant import Variant, factors, settings_class, variant_of
 
-__all__ = ["BatchEvaluator", "Evaluate", "EvaluatorFactory", "Search", "Settings"]
-
-_TABLE = 1024  # exploration factors kept, by visits
+__all__ = ["BatchEvaluator", "Evaluate", "EvaluatorFactory", "Network", "Search", "Target"]
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 
 class BatchEvaluator(Protocol):
-    """What `step` asks of a network, or of whatever stands for one.
+    """A network, or anything that stands for one.
 
-    observations [B, channels, rows, columns], each in its mover's eyes, always the same B (rows without a leaf are zero)
+    observations [B, channels, rows, columns], each from its mover's side, always the same B (rows without a leaf are zero)
     -> policy logits [B, A] over the mover's view of the action ids, utilities [B, P] in relative order: 0 = mover, 1 = the next player.
     """
 
     def __call__(self, observations: Floats, /) -> tuple[Floats, Floats]: ...
 
 
+class CompiledNetwork(Protocol):
+    """A network that runs inside compiled code."""
+
+    @property
+    def judge(self) -> Callable[..., None]:
+        """Plain Python: judge(weights, scratch, observation, logits, utilities) fills the last two for one position."""
+
+    @property
+    def weights(self) -> Any: ...
+
+    def scratch(self) -> Any:
+        """Memory for one thread."""
+
+
+class Network(NamedTuple):
+    """A compiled network as kernels take it; empty where there is none."""
+
+    weights: Any
+    scratch: Any
+    logits: Any
+    utilities: Any
+
+
 @dataclass(frozen=True)
-class Settings:
-    """How a tree is searched. What the papers used stands behind."""
+class Target:
+    """What there is to learn from a searched root. k legal actions, ascending."""
 
-    rule: Literal["ucb1", "puct"] = "ucb1"
-    """Which edge a simulation walks (`mcts/selection.py`)."""
-    c: float = math.sqrt(2.0)
-    """UCB1: exploration, for rewards in [0, 1]. Auer et al. 2002: √2."""
-    c_init: float = 1.25
-    """PUCT: exploration at the start. AlphaZero: 1.25."""
-    c_base: float = 19652.0
-    """PUCT: visits at which exploration begins to grow. AlphaZero: 19652."""
-    fpu: float = 0.2
-    """PUCT: by how much an action never tried is thought worse than its node, once all others have been tried. KataGo: 0.2."""
-    rollout: float = 1.0
-    """λ: a leaf is worth (1-λ) v + λ z, z the outcome of a random game. UCT: 1; AlphaGo: 0.5; AlphaZero: 0."""
-    rollout_plies: int = 0
-    """A random game is cut after so many plies and judged by the estimate there; 0: played to its end."""
-    solve: bool = True
-    """Carry proven utilities up the tree."""
-    glance: bool = False
-    """PUCT, with proofs: where the search first goes beyond a position, it looks for an action that wins at once, and takes it."""
-
-    def __post_init__(self) -> None:
-        if self.rule not in ("ucb1", "puct"):
-            raise UserError(f"rule: expected 'ucb1' or 'puct', got {self.rule!r}")
-        require(self, "a number of at least 0", lambda x: 0 <= x < math.inf, "c", "c_init", "fpu")
-        require(self, "a number above 0", lambda x: 0 < x < math.inf, "c_base")
-        require(self, "the share of random games in a leaf's value, 0 to 1", lambda x: 0 <= x <= 1, "rollout")
-        require(self, "0 (to the end) or more", lambda n: n >= 0, "rollout_plies")
+    actions: np.ndarray[Any, np.dtype[np.int32]]
+    """[k]"""
+    visits: np.ndarray[Any, np.dtype[np.int64]]
+    """[k]: as searched, forced ones included."""
+    probabilities: np.ndarray[Any, np.dtype[np.float32]]
+    """[k]: the distribution to learn."""
+    utilities: np.ndarray[Any, np.dtype[np.float64]]
+    """[P]: the root's, absolute: component p is player p's. The mean of its simulations, exact where proven."""
+    proven: bool
 
 
 class Search:
-    """Trees over one game. `evaluator(rules)` gives the plain function that estimates positions inside compiled code."""
+    """Trees over one game, searched by the variant that the settings are for (UCB1 by default)."""
 
     def __init__(
         self,
         game: Game,
-        settings: Settings | None = None,
+        settings: SearchSettings | None = None,
         *,
         slots: int = 1,
         nodes: int = 100_000,
@@ -103,56 +108,86 @@ class Search:
         leaves: int = 1,
         evaluator: EvaluatorFactory = uniform_evaluator,
         weights: Any = None,
+        network: CompiledNetwork | None = None,
         cache_mb: float = 0,
         symmetry: bool = False,
         checked: bool = False,
     ) -> None:
-        """`nodes` and `edges` are each tree's memory (`edges` 0: as many as so many nodes need, see `edges_per_node`); `leaves` is
-        how many of one tree a step may hand out; `weights` are the compiled evaluator's. `cache_mb` is for evaluations that a step need
-        not ask for again (`mcts/cache.py`); with `symmetry` positions are shown turned, as their key has it (`mcts/batches.py`)."""
+        """`nodes` and `edges` are each tree's memory, the subtree kept from move to move included (`edges` 0: see `edges_per_node`).
+
+        For `run`: `evaluator(rules)` gives the plain function that estimates positions, `weights` are its; or a compiled `network`.
+        For `step`: `leaves` is how many leaves of one tree a batch may hold. For networks: `cache_mb` keeps evaluations
+        (`mcts/cache.py`); with `symmetry` positions are shown turned (`mcts/leaves.py`)."""
         if leaves < 1:
             raise UserError(f"leaves: expected 1 or more per tree and step, got {leaves}")
         rules = game.rules
-        self.game, self.settings = game, settings or Settings()
-        edges = edges or max(nodes * edges_per_node(self.settings, rules), rules.max_legal)
-        self.tree = Tree(game, slots, nodes, edges)
-        self.lanes = np.zeros(slots * leaves, lane_dtype(rules))
-        self.roots = game.blanks(slots)
-        self.observations = np.zeros((slots * leaves, *rules.observation), np.float32)
+        self.game = game
+        self.settings = (settings or settings_class("ucb1")()).resolved(game)
+        self.variant = variant_of(self.settings)
+        edges = edges or max(nodes * edges_per_node(self.variant, rules), rules.max_legal)
+        self.tree = Tree(game, self.variant, slots, nodes, edges)
+        self.roots = self.tree.roots
         self.cache = EvaluationCache(game, cache_mb)
-        self._turned, self._renamed = turns(game, symmetry)
+        self.worst = float(min(rules.values, default=-1.0))
+        self.record = self.settings.record()
+        self.table = factors(self.variant, self.record)
+        self.views = views(game, symmetry)
+        self.work = Work(
+            np.zeros(slots * leaves, lane_dtype(rules)),
+            game.blanks(slots * leaves + 1),
+            np.zeros(rules.max_legal, np.int32),
+            np.zeros(max(1, len(rules.feature_names)), np.float32),
+            np.zeros((slots * leaves + 1, *rules.observation), np.float32),
+        )
+        self.weights = np.zeros(0, np.float32) if weights is None else np.ascontiguousarray(weights, np.float32)
+        self.network = network_arrays(game, network)
         self._leaves = leaves
-        self._states = game.blanks(slots * leaves + 1)  # the last one is scratch
-        self._actions = np.zeros(rules.max_legal, np.int32)
-        self._weights = np.zeros(0, np.float32) if weights is None else np.ascontiguousarray(weights, np.float32)
-        self._values = np.zeros(max(1, len(rules.feature_names)), np.float32)
-        self._settings, self._table = _as_record(self.settings)
-        self._run = game.kernel(run_factory(evaluator), checked)
-        self._gather = game.kernel(gather_factory(evaluator), checked)
-        self._scatter = game.kernel(scatter, checked)
+        self._targets = np.zeros(rules.max_legal, np.float64)
         self._never = np.zeros(1, np.uint8)
+        self._moves = {name: game.kernel(factory, checked) for name, factory in move_factories(self.variant).items()}
+        self._run = game.kernel(run_factory(self.variant, evaluator, network and network.judge), checked)
+        self._gather = game.kernel(gather_factory(self.variant, evaluator), checked)
+        self._scatter = game.kernel(scatter_factory(self.variant), checked)
+
+    def use(self, network: CompiledNetwork) -> None:
+        """Another network of the same shape for `run`."""
+        self.network = network_arrays(self.game, network)
+        self.cache.clear()
+
+    # ── the steps between searches ──
 
     def begin(self, slot: int, state: Any, rng: Rng) -> None:
-        """Forget a tree and start one at `state`, drawing from `rng` (copied)."""
+        """Forget a tree and start one at `state`, drawing from `rng` (copied). Then `start`."""
         if self.game.is_terminal(state):
             raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")
         self.roots[slot] = state
         self.tree.clear(slot, rng)
-        self.lanes["waiting"][slot * self._leaves : (slot + 1) * self._leaves] = 0
+        self.work.lanes["waiting"][slot * self._leaves : (slot + 1) * self._leaves] = 0
+
+    def start(self, slot: int, simulations: int, explore: bool = False) -> None:
+        """So many new simulations from the root; to `explore` means noise, forced visits and the rest that self-play needs.
+
+        What is random at the root is drawn once per root: searching on from the same one keeps it. Where the variant keeps no tree,
+        every search begins anew.
+        """
+        if simulations < 1:
+            raise UserError(f"simulations: expected 1 or more, got {simulations}")
+        self._moves["start"](self.tree.slots[slot], simulations, explore)
 
     def advance(self, slot: int, action: int) -> bool:
         """Play a legal action (of a player or of chance) at the root and keep its subtree; False where there was none to keep.
 
-        The tree is then empty, and its random stream goes on.
+        The tree is then empty, and its random stream continues.
         """
-        if self.tree.slots[slot].waiting:
+        tree = self.tree
+        if tree.slots[slot].waiting:
             raise UserError("advance: expected no leaf under evaluation in this tree")
-        after = self.game.result(self.roots[slot], action)
-        kept = self.tree.advance(action, slot)
-        if not kept:
-            self.tree.clear(slot, self.tree.slots[slot].rng.copy())
-        self.roots[slot] = after
-        return kept
+        self.game.result(self.roots[slot], action)  # refuses what is not legal
+        return bool(
+            self._moves["advance"](
+                tree.slots[slot], tree.nodes[slot], tree.edges[slot], self.roots[slot], action, tree.arrays.marks
+            )
+        )
 
     def add(self, simulations: int, slot: int | None = None) -> None:
         """So many simulations more, in one tree or in all."""
@@ -175,137 +210,234 @@ class Search:
         """
         if simulations is not None:
             self.add(simulations)
-        about = self.tree.slots
-        before = int(about["simulations"].sum())
+        before = int(self.tree.slots["simulations"].sum())
+        stop = self._never if stop is None else stop
         self._run(
-            about,
-            self.tree.nodes,
-            self.tree.edges,
-            self.roots,
-            self.lanes,
-            self._states,
-            self._actions,
-            self._settings,
-            self._table,
-            self._weights,
-            self._values,
-            self._never if stop is None else stop,
+            self.tree.arrays,
+            self.work,
+            self.memory,
+            self.views,
+            self.record,
+            self.table,
+            self.weights,
+            self.network,
+            stop,
         )
-        return int(about["simulations"].sum()) - before
+        return int(self.tree.slots["simulations"].sum()) - before
 
     def step(self, evaluator: BatchEvaluator) -> int:
         """One batch: walk to a leaf in every tree that is not done, have them evaluated, back up. How many leaves; 0: all done.
 
         Leaves that need no evaluator are backed up on the way, and the walk begins again.
         """
-        tree = self.tree
         self.cache.belongs_to(evaluator)
-        leaves = self._gather(
-            tree.slots,
-            tree.nodes,
-            tree.edges,
-            self.roots,
-            self.lanes,
-            self._states,
-            self._actions,
-            self._settings,
-            self._table,
-            self._weights,
-            self._values,
-            self.observations,
-            self._leaves,
-            self.cache.entries,
-            self.cache.counts,
-            self._turned,
-        )
-        if leaves:
-            logits, utilities = self._answer(evaluator)
-            self._scatter(
-                tree.slots,
-                tree.nodes,
-                tree.edges,
-                self.lanes,
-                self._settings,
-                logits,
-                utilities,
-                self.observations,
-                self._leaves,
-                self.cache.entries,
-                self._renamed,
-            )
-        return int(leaves)
+        common = self.tree.arrays, self.work, self.memory, self.views, self.record
+        found = int(self._gather(*common, self.table, self.weights, self._leaves))
+        if found:
+            self._scatter(*common, *self._answer(evaluator), self._leaves)
+        return found
+
+    @property
+    def memory(self) -> Memory:
+        return Memory(self.cache.entries, self.cache.counts)
 
     def _answer(self, evaluator: BatchEvaluator) -> tuple[Floats, Floats]:
-        logits, utilities = (np.ascontiguousarray(answer, np.float32) for answer in evaluator(self.observations))
-        expected = (len(self.lanes), self.game.actions), (len(self.lanes), self.game.players)
+        lanes = self.work.lanes
+        answers = evaluator(self.work.observations[: len(lanes)])
+        logits, utilities = (np.ascontiguousarray(answer, np.float32) for answer in answers)
+        expected = (len(lanes), self.game.actions), (len(lanes), self.game.players)
         if (logits.shape, utilities.shape) != expected:
             raise UserError(
                 f"evaluator: expected logits {expected[0]} and utilities {expected[1]}, got {logits.shape} and {utilities.shape}"
             )
-        waiting = self.lanes["waiting"] == 1
+        waiting = lanes["waiting"] == 1
         if not (np.isfinite(logits[waiting]).all() and np.isfinite(utilities[waiting]).all()):
             raise UserError("evaluator: expected finite logits and utilities, got some that are not")
         return logits, utilities
 
+    # ── what a searched root gives ──
 
-def edges_per_node(settings: Settings, rules: Rules) -> int:
-    """Enough in practice: UCB1 expands a node at its second visit (5 edges for each node in go 9×9), PUCT at the first."""
-    return rules.max_legal if settings.rule == "puct" else min(rules.max_legal, 16)
+    def best(self, slot: int = 0) -> Any:
+        """The root's edge to play. Before any was walked: the likeliest."""
+        return self.tree.edges[slot, self._sample(slot, 0.0)]
+
+    def choose(self, slot: int, temperature: float = 0.0) -> int:
+        """The action to play: the best one, or drawn from the target sharpened to p^(1/temperature) by the tree's own stream."""
+        if temperature > 0.0:
+            self._weigh(slot)
+        return int(self.tree.edges[slot, self._sample(slot, temperature)].action)
+
+    def ranked(self, slot: int = 0) -> list[Any]:
+        """The root's edges: the one to play, then the others by visits."""
+        first = int(self.best(slot).action)
+        edges = ranked(self.tree, self.tree.root(slot), slot, self.worst)
+        return sorted(edges, key=lambda edge: int(edge.action) != first)
+
+    def utilities(self, slot: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """[P]: the root's, absolute."""
+        root = self.tree.root(slot)
+        return np.array(root.utility if root.proven else root.sums / max(int(root.visits), 1), np.float64)
+
+    def target(self, slot: int = 0) -> Target:
+        """What there is to learn from the root, once it has been searched."""
+        root, edges = self.tree.root(slot), self.tree.children(self.tree.root(slot), slot)
+        if self.tree.slots[slot].nodes == 0 or root.count == 0 or root.mover < 0:
+            raise UserError("target: expected a root that has been searched and where a player is to move, got none")
+        self._weigh(slot)
+        order = np.argsort(edges["action"])
+        return Target(
+            edges["action"][order].astype(np.int32),
+            edges["visits"][order].astype(np.int64),
+            self._targets[: len(edges)][order].astype(np.float32),
+            self.utilities(slot),
+            bool(root.proven),
+        )
+
+    def _weigh(self, slot: int) -> None:
+        tree = self.tree
+        arrays = tree.slots[slot], tree.nodes[slot], tree.edges[slot]
+        self._moves["target"](*arrays, self.record, self.table, self._targets)
+
+    def _sample(self, slot: int, temperature: float) -> int:
+        tree = self.tree
+        arrays = tree.slots[slot], tree.nodes[slot], tree.edges[slot]
+        return int(self._moves["sample"](*arrays, self.record, self._targets, float(temperature)))
 
 
-def _as_record(settings: Settings) -> tuple[Any, Any]:
-    record = np.zeros(1, SETTINGS)[0]
-    record.rule = UCB1 if settings.rule == "ucb1" else PUCT
-    record.c = settings.c if settings.rule == "ucb1" else settings.c_init
-    record.c_base, record.fpu, record.solve = settings.c_base, settings.fpu, settings.solve
-    record.glance = settings.glance and settings.solve and settings.rule == "puct"
-    record.rollout, record.rollout_plies = settings.rollout, settings.rollout_plies
-    rule, c, c_base = int(record.rule), float(record.c), float(record.c_base)
-    table = [exploration(rule, c, c_base, max(visits, 1)) for visits in range(_TABLE)]
-    return record, np.array(table)
+def edges_per_node(variant: Variant, rules: Rules) -> int:
+    """Enough in practice: with a policy a node is expanded at its first visit, else at its second (5 edges for each node in go 9×9)."""
+    return rules.max_legal if variant.has_policy else min(rules.max_legal, 16)
+
+
+def network_arrays(game: Game, network: CompiledNetwork | None) -> Network:
+    logits, utilities = np.zeros(game.actions, np.float32), np.zeros(game.players, np.float32)
+    if network is None:
+        return Network(np.zeros(0, np.float32), np.zeros(0, np.float32), logits, utilities)
+    return Network(network.weights, network.scratch(), logits, utilities)
 
 
 # ── kernels ──
 
 
 @cache
-def run_factory(evaluator: EvaluatorFactory) -> Callable[[Rules], Callable[..., None]]:
-    def run(rules: Rules) -> Callable[..., None]:
-        phase = phases(rules, evaluator)
-        select, expand, is_settled, backup = phase.select, phase.expand, phase.is_settled, phase.backup
-        rollout, estimate = phase.rollout, phase.estimate
+def move_factories(variant: Variant) -> dict[str, Callable[[Rules], Callable[..., Any]]]:
+    """Factories of the functions of `mcts/moves.py`, to be called from Python one at a time."""
 
-        def run(
-            slots: Any,
+    def factory(name: str) -> Callable[[Rules], Callable[..., Any]]:
+        def make(rules: Rules) -> Callable[..., Any]:
+            found: Callable[..., Any] = getattr(moves(rules, variant), name)
+            return found
+
+        return make
+
+    return {name: factory(name) for name in ("target", "sample", "start", "advance")}
+
+
+def simulation(
+    rules: Rules, variant: Variant, evaluator: EvaluatorFactory, judge: Callable[..., None] | None
+) -> Callable[..., None]:
+    """simulate(s, …): one simulation in tree s, with a compiled evaluator."""
+    phase, leaf, uses_policy = phases(rules, variant, evaluator), leaves(rules, variant), variant.has_policy
+    select, expand, is_settled, backup = phase.select, phase.expand, phase.is_settled, phase.backup
+    rollout, estimate, observe, recall, accept = phase.rollout, phase.estimate, leaf.observe, leaf.recall, leaf.accept
+
+    if judge is None:
+
+        def evaluate(
+            slot: Any,
             nodes: Any,
             edges: Any,
-            roots: Any,
-            lanes: Any,
-            states: Any,
-            actions: Any,
+            lane: Any,
+            work: Work,
+            is_expanded: bool,
+            memory: Memory,
+            views: Views,
+            settings: Any,
+            weights: Any,
+            network: Network,
+        ) -> None:
+            """A leaf, by a function of the position."""
+            state, share = work.states[0], settings.rollout
+            if share < 1.0:
+                estimate(lane, state, 1.0 - share, weights, work.values)
+            if share > 0.0:
+                rollout(slot, lane, state, work.actions, settings, weights, work.values)
+
+    else:
+
+        def evaluate(
+            slot: Any,
+            nodes: Any,
+            edges: Any,
+            lane: Any,
+            work: Work,
+            is_expanded: bool,
+            memory: Memory,
+            views: Views,
+            settings: Any,
+            weights: Any,
+            network: Network,
+        ) -> None:
+            """A leaf, by a network."""
+            observation = work.observations[0]
+            observe(lane, work.states[0], memory, views, observation, work.observations[1])
+            if settings.rollout > 0.0:
+                rollout(slot, lane, work.states[0], work.actions, settings, weights, work.values)
+            if is_expanded and recall(lane, nodes, edges, settings, memory, observation):
+                return
+            judge(network.weights, network.scratch, observation, network.logits, network.utilities)
+            accept(lane, nodes, edges, settings, memory, views, observation, network.logits, network.utilities)
+
+    def simulate(
+        s: int,
+        trees: Trees,
+        work: Work,
+        memory: Memory,
+        views: Views,
+        settings: Any,
+        table: Any,
+        weights: Any,
+        network: Network,
+    ) -> None:
+        slot, nodes, edges = trees.slots[s], trees.nodes[s], trees.edges[s]
+        lane, state, spare = work.lanes[0], work.states[0], work.states[len(work.lanes) :]
+        work.states[0] = trees.roots[s]
+        select(slot, nodes, edges, lane, state, work.actions, settings, table, spare)
+        if not is_settled(slot, nodes, lane, state, work.actions):
+            is_expanded = uses_policy and lane.leaf != NONE
+            if is_expanded and nodes[lane.leaf].count == 0:
+                is_expanded = expand(slot, edges, nodes[lane.leaf], state, work.actions)
+            evaluate(slot, nodes, edges, lane, work, is_expanded, memory, views, settings, weights, network)
+        backup(nodes, edges, lane, settings)
+        slot.simulations += 1
+
+    return simulate
+
+
+@cache
+def run_factory(
+    variant: Variant, evaluator: EvaluatorFactory = uniform_evaluator, judge: Callable[..., None] | None = None
+) -> Callable[[Rules], Callable[..., None]]:
+    def run(rules: Rules) -> Callable[..., None]:
+        simulate = simulation(rules, variant, evaluator, judge)
+
+        def run(
+            trees: Trees,
+            work: Work,
+            memory: Memory,
+            views: Views,
             settings: Any,
             table: Any,
             weights: Any,
-            values: Any,
+            network: Network,
             stop: Any,
         ) -> None:
-            lane, state, spare, share = lanes[0], states[0], states[len(lanes) :], settings.rollout
-            for s in range(len(slots)):
-                slot, tree, links = slots[s], nodes[s], edges[s]
+            for s in range(len(trees.slots)):
+                slot = trees.slots[s]
                 while slot.simulations < slot.target and stop[0] == 0:
-                    if settings.solve and slot.nodes > 0 and tree[ROOT].proven:
+                    if settings.solve and slot.nodes > 0 and trees.nodes[s, ROOT].proven:
                         break
-                    states[0] = roots[s]
-                    select(slot, tree, links, lane, state, actions, settings, table, spare)
-                    if not is_settled(slot, tree, lane, state, actions):
-                        if settings.rule != UCB1 and lane.leaf != NONE and tree[lane.leaf].count == 0:
-                            expand(slot, links, tree[lane.leaf], state, actions)
-                        if share < 1.0:
-                            estimate(lane, state, 1.0 - share, weights, values)
-                        if share > 0.0:
-                            rollout(slot, lane, state, actions, settings, weights, values)
-                    backup(tree, links, lane, settings)
-                    slot.simulations += 1
+                    simulate(s, trees, work, memory, views, settings, table, weights, network)
 
         return run
 

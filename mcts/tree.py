@@ -12,25 +12,21 @@
 | depth       | int32   | actions on the longest path walked since the search began                                  |
 | refused     | int32   | expansions that there was no memory for                                                    |
 | rng         | uint64  | [1]: the tree's own random stream                                                          |
-| explore     | int8    | 1: what is done at the root to explore is to be done (`mcts/noise.py`, `mcts/gumbel.py`)    |
-| prepared    | int8    | 1: its random part has been drawn                                                          |
-| considered  | int32   | Gumbel: how many of the root's actions are still in the race                               |
-| level       | int32   | Gumbel: visits that each of them has at least                                              |
-| rounds      | int32   | Gumbel: visits that each of them will still get before half of them drop out                |
-| budget      | int32   | Gumbel: simulations that the race shall take                                               |
-| draws       | float32 | [max_legal]: Gumbel: g(a) of the root's edges in their order; else scratch space            |
+| explore     | int8    | 1: the variant explores at the root (noise, forced visits, Gumbel's draws)                 |
+| prepared    | int8    | 1: the root is prepared for this search                                                    |
+|             |         | and the fields of the variant (`slot_fields`)                                              |
 
 `nodes [S, N]`: positions reached, without the positions: a simulation replays its path from the root.
 
 | field   | type    |                                                                                                |
 |---------|---------|------------------------------------------------------------------------------------------------|
 | sums    | float64 | [P]: sum over visits of the utilities backed up, absolute: component p is player p's           |
-| utility | float64 | [P]: what the evaluator said of the position; once proven, its exact utilities                 |
+| utility | float64 | [P]: the evaluator's utilities of the position; once proven, its exact utilities               |
 | visits  | int32   | simulations that came here                                                                     |
 | edges   | int32   | its first edge; the others follow                                                              |
 | count   | int32   | how many; 0 before it is expanded and at the end of a game                                     |
-| tried   | int32   | UCB1: the first so many edges have been walked                                                 |
-| mass    | float32 | PUCT: sum of the priors of edges that have been walked                                         |
+| tried   | int32   | edges that have been walked                                                                    |
+| mass    | float32 | sum of the priors of edges that have been walked                                               |
 | flight  | int16   | leaves at or below it that are being evaluated                                                 |
 | mover   | int8    | 0 … P-1, CHANCE (-1), or OVER (-2) at the end of a game                                        |
 | proven  | int8    | 1: `utility` is exact                                                                          |
@@ -52,21 +48,23 @@ chance node's those of its edges; after it is proven, more, for simulations end 
 through the edges: for the mover m of a node not proven, sums[m] = utility[m] + Σ value. An edge has its child's visits. Children
 stand behind their parents.
 
-**Memory is bounded.** Where nodes or edges are used up, nothing is added any more, and the search goes on: what lies beyond is
-evaluated anew at each visit, its edge keeps visits and value. Memory is given back when the root advances: the subtree that
+**Memory is bounded.** Where nodes or edges are used up, nothing is added any more, and the search continues: positions beyond are
+evaluated anew at each visit, their edge keeps visits and value. Memory is given back when the root advances: the subtree that
 is kept moves to the front of the arrays, in place. Rows that were never used cost no memory.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from base.compiler import compiled
 from base.errors import UserError
 from base.seeds import Rng
 from games import Game
+
+if TYPE_CHECKING:
+    from mcts.variant import Variant
 
 ROOT, NONE = 0, -1
 OVER = -2
@@ -92,7 +90,7 @@ EDGE = np.dtype(
 assert EDGE.itemsize == 32  # two to a cache line
 
 
-def slot_dtype(max_legal: int) -> np.dtype[Any]:
+def slot_dtype(max_legal: int, variant: Variant) -> np.dtype[Any]:
     fields = [
         ("nodes", np.int32),
         ("edges", np.int32),
@@ -104,12 +102,9 @@ def slot_dtype(max_legal: int) -> np.dtype[Any]:
         ("rng", np.uint64, 1),
         ("explore", np.int8),
         ("prepared", np.int8),
-        ("considered", np.int32),
-        ("level", np.int32),
-        ("rounds", np.int32),
-        ("budget", np.int32),
-        ("draws", np.float32, (max_legal,)),
     ]
+    # The variant's fields come first: numba takes a record that begins like another one for a subtype of it.
+    fields = [*variant.slot_fields(max_legal), *fields]
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
@@ -129,25 +124,31 @@ def node_dtype(players: int) -> np.dtype[Any]:
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
-class Tree:
-    """The arrays of `slots` trees. Reading them is everybody's; only the phases write."""
+class Trees(NamedTuple):
+    """The arrays of a `Tree` and the positions at the roots, as kernels take them."""
 
-    def __init__(self, game: Game, slots: int, nodes: int, edges: int) -> None:
+    slots: Any
+    nodes: Any
+    edges: Any
+    roots: Any
+    marks: Any
+    """int32 [N + E]: scratch of `keep`."""
+
+
+class Tree:
+    """The arrays of `slots` trees. Anyone may read them; only the phases write."""
+
+    def __init__(self, game: Game, variant: Variant, slots: int, nodes: int, edges: int) -> None:
         if slots < 1 or nodes < 1 or edges < game.rules.max_legal:
             most = game.rules.max_legal
             raise UserError(
                 f"expected a tree or more, of 1 node and {most} edges at least, got {slots} of {nodes} and {edges}"
             )
-        self.slots = np.zeros(slots, slot_dtype(game.rules.max_legal))
+        self.slots = np.zeros(slots, slot_dtype(game.rules.max_legal, variant))
         self.nodes = np.zeros((slots, nodes), node_dtype(game.players))
         self.edges = np.zeros((slots, edges), EDGE)
-        self._keep = compiled(keep, label="the search tree")
-
-    def prepare(self) -> None:
-        """Compile what `advance` needs, on a tree of one node."""
-        slots: Any = np.zeros(1, self.slots.dtype)
-        slots["nodes"] = 1
-        self._keep(slots[0], np.zeros(1, self.nodes.dtype), np.zeros(1, EDGE), 0)
+        self.roots = game.blanks(slots)
+        self.arrays = Trees(self.slots, self.nodes, self.edges, self.roots, np.zeros(nodes + edges, np.int32))
 
     def clear(self, slot: int, rng: Rng) -> None:
         """An empty tree with a random stream."""
@@ -161,17 +162,6 @@ class Tree:
         """A node's edges: a view."""
         return self.edges[slot, node.edges : node.edges + node.count]
 
-    def advance(self, action: int, slot: int = 0) -> bool:
-        """Make the root's child after `action` the root. False where there is none: then nothing has changed."""
-        if self.slots[slot].nodes == 0:
-            return False
-        edges = self.children(self.root(slot), slot)
-        found = edges[(edges["action"] == action) & (edges["child"] != NONE)]
-        if len(found) == 0:
-            return False
-        self._keep(self.slots[slot], self.nodes[slot], self.edges[slot], int(found[0]["child"]))
-        return True
-
     def used(self, slot: int = 0) -> tuple[int, int]:
         """Nodes and edges in use."""
         return int(self.slots[slot].nodes), int(self.slots[slot].edges)
@@ -181,11 +171,24 @@ def bytes_per_node(game: Game, edges_per_node: float) -> float:
     return node_dtype(game.players).itemsize + EDGE.itemsize * edges_per_node
 
 
-def keep(slot: Any, nodes: Any, edges: Any, root: int) -> None:
+# ── kernels ──
+
+
+def clear(slot: Any) -> None:
+    """An empty tree whose random stream continues."""
+    slot.nodes, slot.edges, slot.simulations, slot.target = 0, 0, 0, 0
+    slot.waiting, slot.depth, slot.refused, slot.explore, slot.prepared = 0, 0, 0, 0, 0
+
+
+def keep(slot: Any, nodes: Any, edges: Any, root: int, marks: Any) -> None:
     """Drop all but the subtree of `root` and move that to the front. Children stand behind their parents, so one pass marks it."""
     used = slot.nodes
-    new = np.full(used, NONE, np.int32)  # [node]: its new number
-    owner = np.full(slot.edges, NONE, np.int32)  # [edge]: the new number of the node whose first edge it is
+    new = marks[:used]  # [node]: its new number
+    owner = marks[used : used + slot.edges]  # [edge]: the new number of the node whose first edge it is
+    for i in range(used):
+        new[i] = NONE
+    for edge in range(slot.edges):
+        owner[edge] = NONE
     new[root] = 0
     count = 0
     for i in range(root, used):

@@ -1,49 +1,61 @@
-"""Games side by side: each lane plays one, a batch of all their leaves goes to the network, a lane that has finished takes the next.
+"""Games of self-play, by their numbers.
 
-    lanes = Lanes(game, settings, search, seed)
-    lanes.use(evaluator, "d3adb33f")                    # batches of `settings.slots` positions; the hash of the weights
+    queue = GameQueue(game, settings, search, seed)
+    queue.use(network, "d3adb33f")                     # compiled, or in batches of `settings.slots` positions; the hash of the weights
     for number in range(100):
-        lanes.add(number)
-    while lanes.is_busy:
-        for record in lanes.step():                     # one batch; the games that ended with it
+        queue.add(number)
+    while queue.is_busy:
+        for record in queue.step():                    # games that have ended
             ...
 
-**A game is a function of the evaluator, the settings, the seed of the run and its number**, whatever is played beside it: all that is
-random in it comes from streams derived of seed and number, and the batch has one size.
+A compiled network (or none: equal priors, with rollouts where the search has them) plays one game after the other inside compiled code.
+A network that answers in batches plays `settings.slots` games side by side: the leaves of all their trees form one batch, and a tree
+whose game has ended takes the next game.
+
+**A game is a function of the network, the settings, the seed of the run and its number**, whatever is played beside it: everything
+random in it comes from streams derived from seed and number, and a batch has one size. A compiled network and one that answers in
+batches differ by rounding, and so may their games.
 
 | what                        | paper                                                                                    |
 |-----------------------------|------------------------------------------------------------------------------------------|
 | targets without temperature | Silver et al. 2017; the temperature is for choosing the move alone                         |
-| playout-cap randomization   | Wu 2019, section 3.1: few searches are full, with noise, and teach the policy; others play on |
+| playout-cap randomization   | Wu 2019, section 3.1: few searches are full, with noise, and are policy targets           |
 | openings                    | Wu 2019, appendix D: some plies are drawn from the raw policy                             |
-| resignation, and its check  | Silver et al. 2017: a share of games is played out, to see how often it would have been wrong |
+| resignation, and its check  | Silver et al. 2017: a share of games is played out, to measure how often it would have been wrong |
 """
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from base.errors import UserError
-from base.seeds import Rng, below, derive, generator, uniform
-from games import CHANCE, Game
-from games.engine.kernels import sampler
+from base.seeds import below, derive, generator, uniform
+from base.threads import interruptible
+from games import Game
 from games.record import GameRecord
-from mcts.learned import LearnedSearch, LearnedSettings
-from mcts.search import BatchEvaluator
-from mcts.tree import ROOT, bytes_per_node
+from mcts.phases import uniform_evaluator
+from mcts.search import BatchEvaluator, CompiledNetwork, Search
+from mcts.settings import SearchSettings
+from mcts.tree import bytes_per_node
 from selfplay.settings import SelfPlaySettings
+from selfplay.turns import (
+    FULL,
+    NO_PLAYER,
+    SEARCHING,
+    STOPPED,
+    TOO_LONG,
+    Logs,
+    following_factory,
+    game_dtype,
+    play_factory,
+    turn_factory,
+)
 
-Array = np.ndarray[Any, Any]
-
-OPENING, FAST, FULL = 0, 1, 2
-"""What a lane's search under way is for."""
-
-PATIENCE = 2
-"""A player without hope resigns after so many searches in a row."""
+_ROOM = 4096  # entries of policies that a game's log begins with
 
 
 class Work(NamedTuple):
@@ -52,11 +64,11 @@ class Work(NamedTuple):
     simulations: int = 0
     """Of the searches that have ended, as made: what a proof made needless is not there."""
     batches: int = 0
-    """Sent to the network."""
+    """Sent to a network that answers in batches."""
     rows: int = 0
     """Positions that these had room for."""
     evaluations: int = 0
-    """Positions that were in them."""
+    """Positions that the network evaluated."""
     lookups: int = 0
     """Positions looked for among the evaluations already made."""
     hits: int = 0
@@ -69,28 +81,12 @@ class Work(NamedTuple):
         return Work(*(a - b for a, b in zip(self, other, strict=True)))
 
 
-@dataclass
-class _Lane:
-    """A game under way. Its position is the root of its tree."""
+@dataclass(frozen=True)
+class _Started:
+    """A game under way."""
 
     number: int
     seed: int
-    rng: Rng
-    """Of all that the search does not draw itself."""
-    opening: int
-    """Plies to be drawn from the raw policy."""
-    plays_out: bool
-    """Nobody resigns; who would have is noted."""
-    patience: list[int]
-    """[P]: searches in a row in which the player saw no hope."""
-    kind: int = FULL
-    gave_up: tuple[int, int] | None = None
-    """(player, ply) of the first resignation, carried out or not."""
-    moves: list[int] = field(default_factory=list)
-    searched: list[bool] = field(default_factory=list)
-    utilities: list[Array] = field(default_factory=list)
-    policies: list[tuple[Array, Array, Array]] = field(default_factory=list)
-    """(actions, probabilities, visits) of each ply."""
 
 
 def nodes_of(settings: SelfPlaySettings) -> int:
@@ -98,174 +94,262 @@ def nodes_of(settings: SelfPlaySettings) -> int:
     return 4 * max(settings.simulations, settings.fast_simulations) + 64
 
 
-def bytes_of_lanes(game: Game, settings: SelfPlaySettings) -> int:
+def bytes_of_games(game: Game, settings: SelfPlaySettings) -> int:
     """What the trees and the cache of a worker may grow to."""
     tree = nodes_of(settings) * bytes_per_node(game, game.rules.max_legal)
     return int(settings.slots * tree + settings.cache_mb * 2**20)
 
 
-class Lanes:
-    """As many games at once as there are slots, from a queue of numbers."""
+class GameQueue:
+    """Plays the games of a queue of numbers."""
 
-    def __init__(self, game: Game, settings: SelfPlaySettings, search: LearnedSettings, seed: int) -> None:
+    def __init__(self, game: Game, settings: SelfPlaySettings, search: SearchSettings, seed: int) -> None:
         settings.check(game)
         self.game, self.settings, self.seed = game, settings, seed
-        self.search = LearnedSearch(
-            game, search, slots=settings.slots, nodes=nodes_of(settings), cache_mb=settings.cache_mb
-        )
-        self._simulations = self._batches = self._evaluations = 0
-        self._lanes: list[_Lane | None] = [None] * settings.slots
-        self._queue: deque[int] = deque()
-        self._evaluator: BatchEvaluator | None = None
-        self._net = ""
-        self._sample = game.kernel(sampler)
-        self._actions = np.zeros(game.rules.max_legal, np.int32)
-        self._nothing = np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(0, np.int64)
-        self._unknown = np.full(game.players, np.nan)
+        self.search = search
+        self.numbers: deque[int] = deque()
+        self.net = ""
+        self._driver: _Games | None = None
+        self._done = Work()  # by drivers that others have replaced
 
-    def use(self, evaluator: BatchEvaluator, net: str) -> None:
-        """The network that plays from now on; `net` says in the records which one it was."""
-        if any(self._lanes):
+    def use(self, network: CompiledNetwork | BatchEvaluator | None, net: str) -> None:
+        """The network that plays from now on (None: equal priors); `net` stands for it in the records."""
+        if self._driver is not None and self._driver.is_playing:
             raise UserError("self-play: expected no game under way when the network changes")
-        self._evaluator, self._net = evaluator, net
+        kind = _Compiled if network is None or hasattr(network, "judge") else _Batched
+        if self._driver is None or not self._driver.takes(network):
+            self._done = self.work
+            self._driver = kind(self, network)
+        else:
+            self._driver.use(network)
+        self.net = net
 
     def add(self, number: int) -> None:
         """One more game to play."""
-        self._queue.append(number)
+        self.numbers.append(number)
 
     @property
     def work(self) -> Work:
         """All so far."""
-        lookups, hits = self.search.cache.counts.tolist()
-        rows = self._batches * self.settings.slots
-        return Work(self._simulations, self._batches, rows, self._evaluations, lookups, hits)
+        return self._done if self._driver is None else self._done.plus(self._driver.work())
 
     @property
     def is_busy(self) -> bool:
-        return bool(self._queue) or any(lane is not None for lane in self._lanes)
+        return bool(self.numbers) or (self._driver is not None and self._driver.is_playing)
 
     def step(self) -> list[GameRecord]:
-        """One batch of leaves. The games that are over now."""
-        if self._evaluator is None:
+        """One game, or one batch of leaves: the games that have ended now."""
+        if self._driver is None:
             raise UserError("self-play: expected a network first")
-        finished = []
-        for slot, lane in enumerate(self._lanes):
-            if lane is None and self._queue:
-                self._lanes[slot] = self._begin(slot, self._queue.popleft())
-        leaves = self.search.step(self._evaluator)
-        self._batches += leaves > 0
-        self._evaluations += leaves
-        slots = self.search.tree.slots
-        done = slots["simulations"] >= slots["target"]
-        if self.search.how.solve:
-            done |= (slots["nodes"] > 0) & (self.search.tree.nodes["proven"][:, ROOT] == 1)
-        for slot in np.flatnonzero(done).tolist():
-            lane = self._lanes[slot]
-            if lane is not None and (record := self._move(slot, lane)) is not None:
-                finished.append(record)
-                self._lanes[slot] = None
-        return finished
+        return self._driver.step()
 
-    # ── one game ──
 
-    def _begin(self, slot: int, number: int) -> _Lane:
-        how, seed = self.settings, derive(self.seed, "game", number)
+class _Games:
+    """Games side by side, each in a tree of its own."""
+
+    def __init__(self, queue: GameQueue, slots: int, network: Any) -> None:
+        game, settings = queue.game, queue.settings
+        self.queue, self.game, self.network = queue, game, network
+        self.search = Search(
+            game,
+            queue.search,
+            slots=slots,
+            nodes=nodes_of(settings),
+            network=network if hasattr(network, "judge") else None,
+            cache_mb=0 if network is None else settings.cache_mb,
+        )
+        self.how = settings.record()
+        self.games = np.zeros(slots, game_dtype(game.rules))
+        self.logs = _logs(game, slots, max(_ROOM, game.rules.max_legal))
+        self.started: list[_Started | None] = [None] * slots
+        self.weights = np.zeros(game.rules.max_legal, np.float64)
+        self.following = game.kernel(following_factory(self.search.variant))
+        self.simulations = 0
+
+    @property
+    def is_playing(self) -> bool:
+        return any(self.started)
+
+    def work(self) -> Work:
+        lookups, hits, evaluations = self.search.cache.counts.tolist()
+        return Work(self.simulations, 0, 0, evaluations, lookups, hits)
+
+    def begin(self, s: int, number: int) -> int:
+        """How the game stands when its first search is to begin."""
+        settings, seed = self.queue.settings, derive(self.queue.seed, "game", number)
         rng = generator(seed, "moves")
-        opening = 1 + below(rng, how.opening_plies) if uniform(rng) < how.openings else 0
-        plays_out = uniform(rng) < how.played_out
-        lane = _Lane(number, seed, rng, opening, plays_out, [0] * self.game.players)
-        self.search.begin(slot, self.game.initial(), generator(seed, "search"))
-        self._next(slot, lane)
-        return lane
+        game = np.zeros(1, self.games.dtype)[0]
+        game.opening = 1 + below(rng, settings.opening_plies) if uniform(rng) < settings.openings else 0
+        game.plays_out = uniform(rng) < settings.played_out
+        game.gave_up = game.resigned = NO_PLAYER
+        game.rng[:] = rng
+        self.games[s] = game
+        self.started[s] = _Started(number, seed)
+        self.search.begin(s, self.game.initial(), generator(seed, "search"))
+        trees, actions = self.search.tree.arrays, self.search.work.actions
+        return int(self.following(s, self.games, self.logs, trees, actions, self.how))
 
-    def _next(self, slot: int, lane: _Lane) -> bool:
-        """Roll for chance, then have the next decision searched. False at the end of the game."""
-        state = self.search.roots[slot]
-        while not self.game.is_terminal(state):
-            if self.game.to_move(state) != CHANCE:
-                self._start(slot, lane)
-                return True
-            self._play(slot, lane, int(self._sample(state, self._actions, lane.rng)))
-            state = self.search.roots[slot]
-        return False
+    def make_room(self) -> None:
+        """Twice as much for policies."""
+        old = self.logs
+        new = _logs(self.game, len(self.games), 2 * old.actions.shape[1])
+        for mine, theirs in zip(new, old, strict=True):
+            if mine.shape == theirs.shape:
+                mine[:] = theirs
+            else:
+                mine[:, : theirs.shape[1]] = theirs
+        self.logs = new
 
-    def _start(self, slot: int, lane: _Lane) -> None:
-        how = self.settings
-        if lane.opening > 0:
-            lane.kind = OPENING
-            self.search.start(slot, 1)
-        elif uniform(lane.rng) < how.full:
-            lane.kind = FULL
-            self.search.start(slot, how.simulations, explore=True)
-        else:
-            lane.kind = FAST
-            self.search.start(slot, how.fast_simulations)
-
-    def _move(self, slot: int, lane: _Lane) -> GameRecord | None:
-        """Play what the search found; the record where that ended the game."""
-        self._simulations += int(self.search.tree.slots[slot].simulations)
-        if lane.kind == OPENING:
-            lane.opening -= 1
-            self._play(slot, lane, self._drawn(slot, lane))
-        else:
-            found = self.search.target(slot)
-            mover = int(self.search.tree.root(slot).mover)
-            if self._resigns(lane, mover, float(found.utilities[mover])):
-                return self._record(lane, resigned=mover)
-            how = self.search.how
-            action = self.search.choose(slot, how.temperature_at(len(lane.moves)))
-            policy = found.actions, found.probabilities, found.visits
-            self._play(slot, lane, action, lane.kind == FULL, found.utilities, policy)
-        return None if self._next(slot, lane) else self._record(lane, self.search.roots[slot])
-
-    def _play(
-        self, slot: int, lane: _Lane, action: int, searched: bool = False, utilities: Any = None, policy: Any = None
-    ) -> None:
-        self.search.advance(slot, action)
-        lane.moves.append(action)
-        lane.searched.append(searched)
-        lane.utilities.append(self._unknown if utilities is None else utilities)
-        lane.policies.append(self._nothing if policy is None else policy)
-
-    def _drawn(self, slot: int, lane: _Lane) -> int:
-        """An action from the raw policy, tempered."""
-        edges = self.search.tree.children(self.search.tree.root(slot), slot)
-        weights = edges["prior"].astype(np.float64) ** (1 / self.settings.opening_temperature)
-        drawn = uniform(lane.rng) * weights.sum()
-        return int(edges[min(np.searchsorted(np.cumsum(weights), drawn, side="right"), len(edges) - 1)].action)
-
-    def _resigns(self, lane: _Lane, mover: int, hope: float) -> bool:
-        """Whether the mover gives up; where the game is played out all the same, that it would have is noted."""
-        lane.patience[mover] = lane.patience[mover] + 1 if hope < -self.settings.resign else 0
-        if lane.patience[mover] < PATIENCE or lane.gave_up is not None:
-            return False
-        lane.gave_up = mover, len(lane.moves)
-        return not lane.plays_out
-
-    def _record(self, lane: _Lane, last: Any = None, resigned: int | None = None) -> GameRecord:
-        """Of a game that ended in the position `last`, or with a resignation."""
-        if resigned is None:
-            outcome = self.game.utility(last)
+    def finish(self, s: int, status: int) -> GameRecord:
+        """The record of a game that is over."""
+        started, game = self.started[s], self.games[s]
+        assert started is not None
+        self.started[s] = None
+        if status == TOO_LONG:
+            raise UserError(
+                f"{self.game.name}: expected games of at most {self.game.rules.max_plies} plies (max_plies), "
+                f"game {started.number} of seed {self.queue.seed} is longer"
+            )
+        self.simulations += int(game.simulations)
+        n, k, net = int(game.plies), int(game.entries), self.queue.net
+        resigned = int(game.resigned)
+        if resigned == NO_PLAYER:
+            outcome = self.game.utility(self.search.roots[s])
         else:
             outcome = tuple(-1.0 if player == resigned else 1.0 for player in range(self.game.players))
-        about: dict[str, Any] = {"number": lane.number, "net": self._net}
-        if lane.gave_up is not None and resigned is None:
-            player, ply = lane.gave_up
+        about: dict[str, Any] = {"number": started.number, "net": net}
+        if game.gave_up != NO_PLAYER and resigned == NO_PLAYER:
+            player, ply = int(game.gave_up), int(game.gave_up_ply)
             about["resigns"] = {"player": player, "ply": ply, "wrong": outcome[player] > -1.0}
-        actions, probabilities, visits = (np.concatenate(each) for each in zip(*lane.policies, strict=True))
+        logs = self.logs
         return GameRecord(
             self.game.name,
             self.game.version,
-            np.array(lane.moves, np.int32),
+            logs.moves[s, :n],
             outcome,
-            "" if resigned is None else "resigned",
-            lane.seed,
-            (f"net:{self._net}",) * self.game.players,
-            searched=np.array(lane.searched, np.uint8),
-            utilities=np.array(lane.utilities, np.float32),
-            policy_counts=np.array([len(each[0]) for each in lane.policies], np.int32),
-            policy_actions=actions,
-            probabilities=probabilities,
-            visits=visits,
+            "" if resigned == NO_PLAYER else "resigned",
+            started.seed,
+            (f"net:{net}",) * self.game.players,
+            searched=logs.searched[s, :n],
+            utilities=logs.utilities[s, :n],
+            policy_counts=logs.counts[s, :n],
+            policy_actions=logs.actions[s, :k],
+            probabilities=logs.probabilities[s, :k],
+            visits=logs.visits[s, :k],
             metadata=about,
         )
+
+
+class _Compiled(_Games):
+    """One game at a time, wholly inside compiled code."""
+
+    def __init__(self, queue: GameQueue, network: CompiledNetwork | None) -> None:
+        super().__init__(queue, 1, network)
+        judge = None if network is None else network.judge
+        self.play = queue.game.kernel(play_factory(self.search.variant, uniform_evaluator, judge))
+
+    def takes(self, network: Any) -> bool:
+        """Whether the same kernel runs it."""
+        if network is None or self.network is None:
+            return network is self.network
+        return getattr(network, "judge", None) is self.network.judge
+
+    def use(self, network: Any) -> None:
+        self.network = network
+        if network is not None:
+            self.search.use(network)
+
+    def step(self) -> list[GameRecord]:
+        if not self.queue.numbers:
+            return []
+        search, stop = self.search, np.zeros(1, np.uint8)
+        status = self.begin(0, self.queue.numbers.popleft())
+        while status in (SEARCHING, FULL, STOPPED):
+            if status == FULL:
+                self.make_room()
+            status = int(interruptible(lambda: self._played(search, stop), lambda: stop.fill(1)))
+        return [self.finish(0, status)]
+
+    def _played(self, search: Search, stop: Any) -> int:
+        found: int = self.play(
+            self.games,
+            self.logs,
+            search.tree.arrays,
+            search.work,
+            search.memory,
+            search.views,
+            search.record,
+            search.table,
+            search.weights,
+            search.network,
+            self.how,
+            self.weights,
+            stop,
+        )
+        return found
+
+
+class _Batched(_Games):
+    """As many games at once as there are slots, for a network that answers in batches."""
+
+    def __init__(self, queue: GameQueue, network: BatchEvaluator) -> None:
+        super().__init__(queue, queue.settings.slots, network)
+        self.turn = queue.game.kernel(turn_factory(self.search.variant))
+        self.batches = 0
+
+    def takes(self, network: Any) -> bool:
+        return network is not None and not hasattr(network, "judge")
+
+    def use(self, network: Any) -> None:
+        self.network = network
+
+    def work(self) -> Work:
+        return super().work()._replace(batches=self.batches, rows=self.batches * len(self.games))
+
+    def step(self) -> list[GameRecord]:
+        finished, numbers = [], self.queue.numbers
+        for s in range(len(self.games)):
+            while numbers and self.started[s] is None:
+                status = self.begin(s, numbers.popleft())
+                if status != SEARCHING:
+                    finished.append(self.finish(s, status))
+        self.batches += self.search.step(self.network) > 0
+        for s in range(len(self.games)):
+            if self.started[s] is not None and self.search.is_done(s):
+                status = self._turn(s)
+                if status != SEARCHING:
+                    finished.append(self.finish(s, status))
+        return finished
+
+    def _turn(self, s: int) -> int:
+        search = self.search
+        while True:
+            status = int(
+                self.turn(
+                    s,
+                    self.games,
+                    self.logs,
+                    search.tree.arrays,
+                    search.work.actions,
+                    search.record,
+                    search.table,
+                    self.how,
+                    self.weights,
+                )
+            )
+            if status != FULL:
+                return status
+            self.make_room()
+
+
+def _logs(game: Game, games: int, entries: int) -> Logs:
+    longest = game.rules.max_plies
+    return Logs(
+        np.zeros((games, longest), np.int32),
+        np.zeros((games, longest), np.uint8),
+        np.zeros((games, longest, game.players), np.float32),
+        np.zeros((games, longest), np.int32),
+        np.zeros((games, entries), np.int32),
+        np.zeros((games, entries), np.float32),
+        np.zeros((games, entries), np.int64),
+    )

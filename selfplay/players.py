@@ -17,7 +17,8 @@ from typing import Annotated, Any
 from base.errors import UserError, nearest
 from base.options import Options, split
 from games import Game
-from mcts.learned import LearnedSettings
+from mcts.puct import PUCT
+from mcts.settings import SearchSettings
 from selfplay.settings import SelfPlaySettings
 
 Count = Annotated[int, range(1, 2**31 - 1)]
@@ -30,7 +31,7 @@ class SelfPlayer:
 
     text: str
     settings: SelfPlaySettings
-    search: LearnedSettings
+    search: SearchSettings
     checkpoint: str = ""
     """The network's folder; '' where there is none."""
 
@@ -80,5 +81,5 @@ def self_player(text: str, game: Game) -> SelfPlayer:
 
         checkpoint = resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
     settings = SelfPlaySettings(**options.call(KINDS[kind], resolved))
-    search = LearnedSettings(rollout=1.0) if kind == "rollouts" else LearnedSettings()
+    search = PUCT(rollout=1.0) if kind == "rollouts" else PUCT()
     return SelfPlayer(kind + options.text(resolved), settings, search, checkpoint)

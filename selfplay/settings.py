@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from base.errors import UserError, require
 from games import Game
+from mcts.settings import record_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,10 @@ class SelfPlaySettings:
         require(self, "at least 1", lambda n: n >= 1 or (n == 0 and self.openings == 0), "opening_plies")
         require(self, "a number above 0", lambda x: 0 < x < math.inf, "opening_temperature")
         require(self, "at least 0", lambda x: x >= 0, "cache_mb")
+
+    def record(self) -> Any:
+        """What kernels read: a field per number, as they are here."""
+        return record_of(self)
 
     def check(self, game: Game) -> None:
         """What does not go with the game."""

@@ -1,7 +1,7 @@
 """Self-play by any workers (`base/workers.py`): the jobs are the numbers of games, the results encoded records.
 
     setup = Setup(game.spec, settings, search, seed)
-    network = checkpoints.pack("runs/first/checkpoints/00000512")       # None: an evaluator without knowledge
+    network = checkpoints.pack("runs/first/checkpoints/00000512")       # None: equal priors, and no values
     with Processes(2) as workers:
         for record, work in play_games(setup, network, range(512, 1024), workers):      # in any order
             ...
@@ -18,15 +18,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from base.sent_files import SentFiles
 from base.workers import Workers
 from games import Game, load
 from games.engine.registry import files_of
-from mcts.learned import LearnedSettings
-from mcts.search import BatchEvaluator
-from selfplay.play import Lanes, Work
+from mcts.search import BatchEvaluator, CompiledNetwork
+from mcts.settings import SearchSettings
+from selfplay.play import GameQueue, Work
 from selfplay.settings import SelfPlaySettings
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ class Setup:
 
     game: str
     settings: SelfPlaySettings
-    search: LearnedSettings
+    search: SearchSettings
     seed: int
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     device: str = "cpu"
@@ -56,7 +54,7 @@ class SelfPlay:
 
     setup: Setup
     network: Packed | None
-    """None: an evaluator without knowledge."""
+    """None: equal priors, and no values."""
     files: SentFiles
     """Of a game that is not one of the folder's."""
 
@@ -78,19 +76,19 @@ class GameWorker:
     def __init__(self, task: SelfPlay) -> None:
         setup = task.setup
         game = load(setup.game)
-        self._lanes = Lanes(game, setup.settings, setup.search, setup.seed)
-        self._lanes.use(*evaluator_of(setup, game, task.network))
+        self._queue = GameQueue(game, setup.settings, setup.search, setup.seed)
+        self._queue.use(*network_of(setup, game, task.network))
         self._numbers: dict[int, int] = {}  # of the jobs, by those of their games
         self._counted = Work()
 
     def add(self, number: int, job: int) -> None:
         """`job` is the number of the game; the records have it, too."""
         self._numbers[job] = number
-        self._lanes.add(job)
+        self._queue.add(job)
 
     def step(self) -> Iterator[tuple[int, Played]]:
-        for record in self._lanes.step():
-            work = self._lanes.work
+        for record in self._queue.step():
+            work = self._queue.work
             yield self._numbers.pop(record.metadata["number"]), (record.to_bytes(), work.minus(self._counted))
             self._counted = work
 
@@ -103,22 +101,15 @@ def play_games(setup: Setup, network: Packed | None, numbers: Iterable[int], wor
         yield played
 
 
-def evaluator_of(setup: Setup, game: Game, network: Packed | None) -> tuple[BatchEvaluator, str]:
-    """For batches of as many positions as there are slots: the network, and the hash of its weights."""
-    slots = setup.settings.slots
+def network_of(setup: Setup, game: Game, network: Packed | None) -> tuple[CompiledNetwork | BatchEvaluator | None, str]:
+    """The network that plays, and the hash of its weights."""
     if network is None:
-        return uniform(game, slots), "uniform"
+        return None, "uniform"
     from checkpoints import unpack  # torch
     from nets import Inference
 
     net, card = unpack(network, game)
-    return Inference(net, slots, setup.device, setup.precision, threads=1), card.short
-
-
-def uniform(game: Game, batch: int) -> BatchEvaluator:
-    """Every move is as likely, every position worth 0 to all players."""
-    answer = np.zeros((batch, game.actions), np.float32), np.zeros((batch, game.players), np.float32)
-    return lambda observations: answer
+    return Inference(net, setup.settings.slots, setup.device, setup.precision, threads=1), card.short
 
 
 @functools.lru_cache(maxsize=1)
@@ -126,8 +117,8 @@ def compile_for(setup: Setup) -> None:
     """Compile what a worker needs, by playing one short game."""
     game = load(setup.game)
     few = replace(setup.settings, slots=1, simulations=2, fast_simulations=2, resign=1.0)
-    lanes = Lanes(game, few, setup.search, setup.seed)
-    lanes.use(uniform(game, 1), "")
-    lanes.add(0)
-    while lanes.is_busy:
-        lanes.step()
+    queue = GameQueue(game, few, setup.search, setup.seed)
+    queue.use(None, "")
+    queue.add(0)
+    while queue.is_busy:
+        queue.step()

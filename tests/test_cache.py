@@ -15,13 +15,15 @@ from base.errors import UserError
 from base.seeds import generator
 from games import Game, load
 from mcts.cache import EvaluationCache, entry_dtype
-from mcts.learned import LearnedSearch, LearnedSettings
+from mcts.puct import PUCT
+from mcts.search import Search
+from mcts.settings import SearchSettings
 
 ROLLOUTS = replace(PLAIN, rollout=0.5)
 
 
-def games_of(game: Game, how: LearnedSettings, evaluator: Any, **options: Any) -> tuple[Any, LearnedSearch]:
-    search = LearnedSearch(game, how, slots=2, nodes=1500, **options)
+def games_of(game: Game, how: SearchSettings, evaluator: Any, **options: Any) -> tuple[Any, Search]:
+    search = Search(game, how, slots=2, nodes=1500, **options)
     return played(search, {0: 1, 1: 2}, evaluator, 40, 5), search
 
 
@@ -30,7 +32,7 @@ def games_of(game: Game, how: LearnedSettings, evaluator: Any, **options: Any) -
     "name", ["connect_four", "backgammon:start=hyper", "dots_and_boxes:rows=2,cols=2,players=3", "go:size=3"]
 )
 @pytest.mark.parametrize("symmetry", [False, True])
-def test_games_are_the_same_with_and_without(name: str, how: LearnedSettings, symmetry: bool) -> None:
+def test_games_are_the_same_with_and_without(name: str, how: SearchSettings, symmetry: bool) -> None:
     game = load(name)
     asked = []
     found = []
@@ -85,15 +87,15 @@ def test_positions_that_look_alike_but_allow_other_actions_are_told_apart() -> N
 
 def test_a_hit_costs_no_row_and_is_counted() -> None:
     game = load("connect_four")
-    search, evaluator = LearnedSearch(game, slots=2, nodes=500, cache_mb=32), Hunch(game)
+    search, evaluator = Search(game, PUCT(), slots=2, nodes=500, cache_mb=32), Hunch(game)
     for turn in range(2):
         for slot in range(2):
             search.begin(slot, game.play("4 4"), generator(1))
             search.start(slot, 100)
         while search.step(evaluator):
             pass
-        lookups, hits = search.cache.counts
-        assert lookups == evaluator.rows + hits == 200 * (turn + 1)
+        lookups, hits, evaluations = search.cache.counts
+        assert lookups == evaluator.rows + hits == evaluations + hits == 200 * (turn + 1)
         if turn == 0:
             first = evaluator.rows
     assert evaluator.rows < 1.1 * first  # the second time all was known, but for entries that share a place
@@ -102,14 +104,14 @@ def test_a_hit_costs_no_row_and_is_counted() -> None:
 
 def test_another_net_finds_the_cache_empty() -> None:
     game = load("connect_four")
-    search = LearnedSearch(game, slots=1, nodes=500, cache_mb=4)
+    search = Search(game, PUCT(), slots=1, nodes=500, cache_mb=4)
     for seed in (1, 2, 1):
         search.begin(0, game.initial(), generator(1))
         search.start(0, 100)
         evaluator = Hunch(game, seed)
         while search.step(evaluator):
             pass
-        fresh = LearnedSearch(game, slots=1, nodes=500)
+        fresh = Search(game, PUCT(), slots=1, nodes=500)
         fresh.begin(0, game.initial(), generator(1))
         fresh.start(0, 100)
         while fresh.step(Hunch(game, seed)):
@@ -119,7 +121,7 @@ def test_another_net_finds_the_cache_empty() -> None:
 
 def test_weights_changed_in_place_are_asked_again_after_clearing() -> None:
     game = load("connect_four")
-    search, evaluator = LearnedSearch(game, slots=1, nodes=500, cache_mb=4), Hunch(game)
+    search, evaluator = Search(game, PUCT(), slots=1, nodes=500, cache_mb=4), Hunch(game)
     utilities = []
     for clear in (False, False, True):
         if clear:
@@ -137,7 +139,7 @@ def test_weights_changed_in_place_are_asked_again_after_clearing() -> None:
 @pytest.mark.parametrize("name", ["connect_four", "backgammon:start=hyper"])
 def test_several_leaves_of_one_tree_keep_its_laws_with_a_cache(name: str) -> None:
     game = load(name)
-    search = LearnedSearch(game, slots=2, nodes=2000, leaves=8, cache_mb=1)
+    search = Search(game, PUCT(), slots=2, nodes=2000, leaves=8, cache_mb=1)
     for _ in range(2):
         for slot in range(2):
             search.begin(slot, decision(game), generator(slot))
@@ -154,7 +156,7 @@ def test_memory_is_bounded() -> None:
     cache = EvaluationCache(game, 0.01)
     assert 0 < cache.entries.nbytes <= 0.01 * 2**20
     assert len(EvaluationCache(game, 0).entries) == 0
-    search = LearnedSearch(game, slots=1, nodes=3000, cache_mb=0.01)
+    search = Search(game, PUCT(), slots=1, nodes=3000, cache_mb=0.01)
     search.begin(0, game.initial(), generator(1))
     search.start(0, 1000)
     evaluator = Hunch(game)

@@ -14,14 +14,14 @@ from tree_walker import max_n, walk
 
 from base.seeds import generator
 from games import Game, load
-from mcts.gumbel import improved, mixed_value
-from mcts.learned import LearnedSearch, LearnedSettings
+from mcts.gumbel import Gumbel, choose, mixed_value
+from mcts.search import Search
 
-HOW = LearnedSettings.gumbel()
-UNSOLVED = LearnedSettings.gumbel(solve=False)
+HOW = Gumbel()
+UNSOLVED = Gumbel(solve=False)
 
 
-def edges_of(search: LearnedSearch, slot: int = 0) -> Any:
+def edges_of(search: Search, slot: int = 0) -> Any:
     return search.tree.children(search.tree.root(slot), slot)
 
 
@@ -45,8 +45,8 @@ def halving(simulations: int, considered: int) -> list[int]:
 @pytest.mark.parametrize("considered", [1, 2, 3, 4, 16])
 def test_race_is_sequential_halving_and_uses_its_budget_exactly(considered: int) -> None:
     game = load("connect_four")
-    how = LearnedSettings.gumbel(considered=considered)
-    search, evaluator = LearnedSearch(game, how, slots=64, nodes=70), Hunch(game)
+    how = Gumbel(considered=considered)
+    search, evaluator = Search(game, how, slots=64, nodes=70), Hunch(game)
     for slot in range(64):
         search.begin(slot, game.initial(), generator(slot))
         search.start(slot, 1 + slot, explore=True)
@@ -62,7 +62,7 @@ def test_race_is_sequential_halving_and_uses_its_budget_exactly(considered: int)
 
 def test_actions_considered_are_the_best_by_gumbel_and_logits() -> None:
     game = load("othello:size=6")
-    how = LearnedSettings.gumbel(considered=4)
+    how = Gumbel(considered=4)
     for seed in range(8):
         search = searched(game, 9, how, random_position(game, 8, 3), True, evaluator=Hunch(game, 2, 2.0), seed=seed)
         edges, about = edges_of(search), search.tree.slots[0]
@@ -102,7 +102,7 @@ def test_winner_has_most_visits_and_the_best_score_of_those() -> None:
 # ── completed values and the improved policy ──
 
 
-def completed(search: LearnedSearch, node: Any) -> tuple[Any, float]:
+def completed(search: Search, node: Any) -> tuple[Any, float]:
     """Values of all actions and v_mix, from the formulae."""
     edges = search.tree.children(node)
     visits, prior = edges["visits"].astype(float), edges["prior"].astype(float)
@@ -116,7 +116,7 @@ def completed(search: LearnedSearch, node: Any) -> tuple[Any, float]:
     return values, v
 
 
-def policy_of(search: LearnedSearch, node: Any) -> Any:
+def policy_of(search: Search, node: Any) -> Any:
     edges = search.tree.children(node)
     scores = np.log(edges["prior"].astype(float))
     scores += (50 + edges["visits"].max()) * (1 + completed(search, node)[0]) / 2
@@ -137,7 +137,7 @@ def test_values_policy_and_rule_are_the_papers(name: str) -> None:
         policy = policy_of(search, node)
         assert mixed_value(node, nodes, edges) == pytest.approx(completed(search, node)[1], abs=1e-6)
         scores = policy - edges["visits"][node.edges : node.edges + node.count] / node.visits
-        chosen = improved(node, nodes, edges, search._settings) - node.edges
+        chosen = choose(search.tree.slots[0], node, nodes, edges, search.record, search.table) - node.edges
         assert scores[chosen] == pytest.approx(scores.max())
         compared += 1
     assert compared > 50
@@ -196,7 +196,7 @@ def test_policy_is_improved_whatever_the_budget(simulations: int) -> None:
     gains, plays = [], []
     for seed in range(3):
         walker = Walker(game, seed)
-        search, evaluator = LearnedSearch(game, UNSOLVED, slots=20, nodes=100), evaluator_of(walker)
+        search, evaluator = Search(game, UNSOLVED, slots=20, nodes=100), evaluator_of(walker)
         states = [random_position(game, 1 + slot % 4, 100 * seed + slot) for slot in range(20)]
         for slot, state in enumerate(states):
             search.begin(slot, state, generator(slot, "test"))
@@ -236,12 +236,10 @@ def test_best_arm_of_a_bandit_is_found(solve: bool, tmp_path: Path) -> None:
     path.write_text(json.dumps({"tree": {"player": 0, "actions": arms}}))
     game = load(f"tree:{path}")
     n = 200
-    search = searched(
-        game, 257, LearnedSettings.gumbel(solve=solve), None, True, slots=n, nodes=100, evaluator=Even(game)
-    )
+    search = searched(game, 257, Gumbel(solve=solve), None, True, slots=n, nodes=100, evaluator=Even(game))
     found = [odds[int(game.names[search.choose(slot)][3:])] for slot in range(n)]
     if solve:
         assert np.mean(np.array(found) == max(odds)) > 0.95  # both outcomes seen, an arm is proven
     assert np.mean(found) > 0.75
-    few = searched(game, 9, LearnedSettings.gumbel(solve=False), None, True, slots=n, nodes=100, evaluator=Even(game))
+    few = searched(game, 9, Gumbel(solve=False), None, True, slots=n, nodes=100, evaluator=Even(game))
     assert np.mean([odds[int(game.names[few.choose(slot)][3:])] for slot in range(n)]) > 0.475 + 0.08

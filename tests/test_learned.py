@@ -15,14 +15,15 @@ from base.errors import UserError
 from base.seeds import below, generator
 from games import CHANCE, Game, load
 from games.choice import Choice
-from mcts.learned import LearnedSearch, LearnedSettings, Target
-from mcts.noise import gamma, pruned
-from mcts.player import LearnedPlayer
-from mcts.search import Search, Settings
-from mcts.selection import PUCT, exploration
+from mcts.gumbel import Gumbel
+from mcts.noise import gamma
+from mcts.player import TreePlayer
+from mcts.puct import PUCT, factor, prune
+from mcts.search import Search, Target
+from mcts.settings import SearchSettings, temperature_at
 
-PLAIN = LearnedSettings()
-GUMBEL = LearnedSettings.gumbel()
+PLAIN = PUCT()
+GUMBEL = Gumbel()
 BOTH = pytest.mark.parametrize("how", [PLAIN, GUMBEL], ids=["puct", "gumbel"])
 SHAPES = ["connect_four", "dots_and_boxes:rows=2,cols=2,players=3", "backgammon:start=hyper", "tree:cooperation.json"]
 
@@ -37,10 +38,10 @@ def decision(game: Game, state: Any = None, rng: Any = None) -> Any:
 
 
 def searched(
-    game: Game, simulations: int, how: LearnedSettings = PLAIN, state: Any = None, explore: bool = False, **options: Any
-) -> LearnedSearch:
+    game: Game, simulations: int, how: SearchSettings = PLAIN, state: Any = None, explore: bool = False, **options: Any
+) -> Search:
     evaluator, seed = options.pop("evaluator", None) or Hunch(game), options.pop("seed", 1)
-    search = LearnedSearch(game, how, **({"nodes": 3000} | options))
+    search = Search(game, how, **({"nodes": 3000} | options))
     for slot in range(len(search.roots)):
         search.begin(slot, decision(game) if state is None else state, generator(seed, "test", slot))
         search.start(slot, simulations, explore)
@@ -49,9 +50,9 @@ def searched(
     return search
 
 
-def played(search: LearnedSearch, slots: dict[int, int], evaluator: Any, simulations: int = 40, plies: int = 8) -> Any:
+def played(search: Search, slots: dict[int, int], evaluator: Any, simulations: int = 40, plies: int = 8) -> Any:
     """A self-play of `plies` searches in each slot, {slot: number of the game}: all that is recorded, by game."""
-    game, how = search.game, search.how
+    game, how = search.game, search.settings
     found: dict[int, list[Any]] = {number: [] for number in slots.values()}
     dice = {slot: generator(number, "dice") for slot, number in slots.items()}
     going = set(slots)
@@ -62,7 +63,7 @@ def played(search: LearnedSearch, slots: dict[int, int], evaluator: Any, simulat
         for slot in [slot for slot in sorted(going) if search.is_done(slot)]:
             number = slots[slot]
             target = search.target(slot)
-            action = search.choose(slot, how.temperature_at(len(found[number])))
+            action = search.choose(slot, temperature_at(how, len(found[number])))
             found[number].append((action, target))
             search.advance(slot, action)
             while not game.is_terminal(search.roots[slot]) and game.to_move(search.roots[slot]) == CHANCE:
@@ -89,11 +90,11 @@ def assert_same_games(one: Any, other: Any) -> None:
 
 @BOTH
 @pytest.mark.parametrize("name", SHAPES)
-def test_games_do_not_depend_on_their_neighbours(name: str, how: LearnedSettings) -> None:
+def test_games_do_not_depend_on_their_neighbours(name: str, how: SearchSettings) -> None:
     game = load(name)
-    many = played(LearnedSearch(game, how, slots=4, nodes=1500), {0: 10, 1: 11, 2: 12, 3: 13}, Hunch(game))
+    many = played(Search(game, how, slots=4, nodes=1500), {0: 10, 1: 11, 2: 12, 3: 13}, Hunch(game))
     for number in (10, 13):
-        alone = played(LearnedSearch(game, how, slots=1, nodes=1500), {0: number}, Hunch(game))
+        alone = played(Search(game, how, slots=1, nodes=1500), {0: number}, Hunch(game))
         assert_same_games(many[number], alone[number])
     if name != "tree:cooperation.json":
         assert [action for action, _ in many[10]] != [action for action, _ in many[11]]
@@ -101,10 +102,10 @@ def test_games_do_not_depend_on_their_neighbours(name: str, how: LearnedSettings
 
 @BOTH
 @pytest.mark.parametrize("name", SHAPES)
-def test_without_exploring_a_blind_search_is_that_of_the_compiled_driver(name: str, how: LearnedSettings) -> None:
+def test_without_exploring_a_blind_search_is_that_of_the_compiled_driver(name: str, how: SearchSettings) -> None:
     game = load(name)
     batched = searched(game, 300, how, evaluator=Even(game), slots=2)
-    compiled = LearnedSearch(game, how, slots=2, nodes=3000)
+    compiled = Search(game, how, slots=2, nodes=3000)
     for slot in range(2):
         compiled.begin(slot, decision(game), generator(1, "test", slot))
         compiled.start(slot, 300)
@@ -112,7 +113,7 @@ def test_without_exploring_a_blind_search_is_that_of_the_compiled_driver(name: s
         walk(batched, slot)
         assert_same_tree(batched, compiled, slot, slot)
     if how is PLAIN:
-        plain = Search(game, Settings(rule="puct", rollout=0.0, glance=True), nodes=3000)
+        plain = Search(game, PUCT(), nodes=3000)
         plain.begin(0, decision(game), generator(1, "test", 0))
         plain.run(300)
         assert_same_tree(batched, plain)
@@ -121,7 +122,7 @@ def test_without_exploring_a_blind_search_is_that_of_the_compiled_driver(name: s
 @BOTH
 @pytest.mark.parametrize("name", [*SHAPES, "go:size=3", "tree:chance.json"])
 @pytest.mark.parametrize("leaves", [1, 8])
-def test_explored_tree_keeps_its_laws(name: str, how: LearnedSettings, leaves: int) -> None:
+def test_explored_tree_keeps_its_laws(name: str, how: SearchSettings, leaves: int) -> None:
     game = load(name)
     search = searched(game, 300, how, explore=True, slots=2, leaves=leaves)
     for slot in range(2):
@@ -132,7 +133,7 @@ def test_explored_tree_keeps_its_laws(name: str, how: LearnedSettings, leaves: i
 
 
 @BOTH
-def test_visits_are_simulations_and_what_was_kept(how: LearnedSettings) -> None:
+def test_visits_are_simulations_and_what_was_kept(how: SearchSettings) -> None:
     game = load("connect_four")
     search = searched(game, 101, how)
     assert search.target().visits.sum() == 100
@@ -148,7 +149,7 @@ def test_visits_are_simulations_and_what_was_kept(how: LearnedSettings) -> None:
 
 def test_slots_have_budgets_of_their_own() -> None:
     game = load("connect_four")
-    search, evaluator = LearnedSearch(game, slots=3, nodes=500), Hunch(game)
+    search, evaluator = Search(game, PUCT(), slots=3, nodes=500), Hunch(game)
     for slot, simulations in enumerate((20, 100, 60)):
         search.begin(slot, game.initial(), generator(slot))
         search.start(slot, simulations, explore=slot == 1)
@@ -162,7 +163,7 @@ def test_slots_have_budgets_of_their_own() -> None:
 def test_search_goes_on_after_an_evaluator_failed() -> None:
     game = load("connect_four")
     for how in (PLAIN, GUMBEL):
-        search = LearnedSearch(game, how, slots=2, nodes=500, leaves=2)
+        search = Search(game, how, slots=2, nodes=500, leaves=2)
         for slot in range(2):
             search.begin(slot, game.initial(), generator(slot))
             search.start(slot, 60, explore=True)
@@ -302,8 +303,14 @@ def test_pruning_removes_forced_visits_and_no_others(seed: int) -> None:
     state = random_position(game, 6, seed)
     search = searched(game, 300, PLAIN, state, True, evaluator=Hunch(game, seed, 3.0), seed=seed)
     edges = search.tree.children(search.tree.root())
-    scale = exploration(PUCT, PLAIN.c_init, PLAIN.c_base, int(search.tree.root().visits))
-    found = pruned(edges, PLAIN.forced, scale)
+    scale = factor(PLAIN.record(), int(search.tree.root().visits))
+
+    def pruned(k: float) -> Any:
+        weights = np.zeros(len(edges))
+        prune(search.tree.root(), search.tree.edges[0], k, scale, weights)
+        return weights
+
+    found = pruned(PLAIN.forced)
     np.testing.assert_allclose(found, pruned_one_by_one(edges, PLAIN.forced, scale), atol=1.0)
     owed = np.sqrt(PLAIN.forced * edges["prior"] * edges["visits"].sum())
     assert np.all(found <= edges["visits"])
@@ -313,7 +320,7 @@ def test_pruning_removes_forced_visits_and_no_others(seed: int) -> None:
     target = search.target()
     order = np.argsort(edges["action"])
     np.testing.assert_allclose(target.probabilities, (found / found.sum())[order], atol=1e-6)
-    assert np.array_equal(pruned(edges, 0.0, scale), edges["visits"])
+    assert np.array_equal(pruned(0.0), edges["visits"])
 
 
 def test_target_without_forced_visits_is_the_share_of_visits() -> None:
@@ -349,16 +356,16 @@ def test_temperature_is_for_choosing_and_never_in_the_target() -> None:
 
 def test_temperature_halves_towards_its_end() -> None:
     how = replace(PLAIN, temperature=1.0, temperature_end=0.2, temperature_halflife=10.0)
-    assert [how.temperature_at(ply) for ply in (0, 10, 20)] == pytest.approx([1.0, 0.6, 0.4])
+    assert [temperature_at(how, ply) for ply in (0, 10, 20)] == pytest.approx([1.0, 0.6, 0.4])
 
 
 def test_temperature_falls_faster_in_short_games_unless_it_is_said_how_fast() -> None:
     games = {"tic_tac_toe": 2.25, "connect_four": 10.5, "chess": 19.0}
     for name, plies in games.items():
-        assert PLAIN.settled(load(name)).temperature_halflife == plies
-        assert replace(PLAIN, temperature_halflife=7.0).settled(load(name)).temperature_halflife == 7.0
-    search = LearnedSearch(load("tic_tac_toe"), PLAIN, nodes=10)
-    assert search.how.temperature_at(9) == pytest.approx(0.2 + 0.6 / 16)
+        assert PLAIN.resolved(load(name)).temperature_halflife == plies
+        assert replace(PLAIN, temperature_halflife=7.0).resolved(load(name)).temperature_halflife == 7.0
+    search = Search(load("tic_tac_toe"), PLAIN, nodes=10)
+    assert temperature_at(search.settings, 9) == pytest.approx(0.2 + 0.6 / 16)
 
 
 # ── proofs ──
@@ -370,9 +377,9 @@ def tic_tac_toe() -> tuple[Game, dict[bytes, tuple[float, ...]]]:
 
 
 @BOTH
-def test_proven_root_gives_its_exact_utilities_and_only_its_best_actions(how: LearnedSettings) -> None:
+def test_proven_root_gives_its_exact_utilities_and_only_its_best_actions(how: SearchSettings) -> None:
     game, memory = tic_tac_toe()
-    search, evaluator = LearnedSearch(game, how, nodes=3000), Hunch(game, 3)
+    search, evaluator = Search(game, how, nodes=3000), Hunch(game, 3)
     seen = set()
     for seed in range(40):
         state = random_position(game, 2 + seed % 5, seed)
@@ -396,7 +403,7 @@ def test_proven_root_gives_its_exact_utilities_and_only_its_best_actions(how: Le
 
 
 @BOTH
-def test_proven_loss_is_neither_played_nor_learned(how: LearnedSettings) -> None:
+def test_proven_loss_is_neither_played_nor_learned(how: SearchSettings) -> None:
     game = load("connect_four")  # after any move but 1, the second player completes column 1
     search = searched(game, 150, how, game.play("2 1 2 1 7 1"), True, evaluator=Even(game))
     assert not search.target().proven
@@ -415,7 +422,7 @@ def test_race_in_which_all_are_lost_is_not_followed() -> None:
         def answer(self, row: Any) -> tuple[Any, Any]:
             return np.array([0.0, 2, 2, 0, 0, 0, 0]), np.zeros(2)
 
-    how = LearnedSettings.gumbel(considered=2)
+    how = Gumbel(considered=2)
     search = searched(game, 300, how, game.play("2 1 2 1 7 1"), evaluator=Misled(game))
     edges = search.tree.children(search.tree.root())
     assert edges["action"][edges["visits"] > 0].tolist() == [1, 2] == edges["action"][edges["proven"] == 1].tolist()
@@ -424,7 +431,7 @@ def test_race_in_which_all_are_lost_is_not_followed() -> None:
 
 
 @BOTH
-def test_proven_win_is_played_however_unlikely_the_policy_finds_it(how: LearnedSettings) -> None:
+def test_proven_win_is_played_however_unlikely_the_policy_finds_it(how: SearchSettings) -> None:
     game = load("connect_four")
 
     class Blind(Even):
@@ -446,28 +453,29 @@ class Blindfold(Even):
 
 
 @BOTH
-def test_win_at_once_is_seen_in_a_few_simulations_though_its_prior_is_a_millionth(how: LearnedSettings) -> None:
+def test_win_at_once_is_seen_in_a_few_simulations_though_its_prior_is_a_millionth(how: SearchSettings) -> None:
     game = load("connect_four")
     winning, evaluator = game.play("1 2 1 2 1 3"), Blindfold(game)
-    how = replace(how, considered=4)
     for simulations in (2, 8):
         search = searched(game, simulations, how, winning, evaluator=evaluator)
         target = search.target()
         assert search.tree.children(search.tree.root())["prior"].min() < 1e-6
         assert target.proven and search.choose(0) == 0 and target.probabilities[0] == 1
         assert tuple(target.utilities) == (1.0, -1.0)
-    blind = searched(game, 8, replace(how, glance=False), winning, evaluator=evaluator)
+    blind = searched(game, 8, replace(how, immediate_wins=False), winning, evaluator=evaluator)
     assert not blind.target().proven and blind.target().visits[0] == 0
 
 
-@pytest.mark.parametrize("glance", [True, False])
-def test_answer_that_wins_at_once_is_seen_below_the_root(glance: bool) -> None:
+@pytest.mark.parametrize("immediate_wins", [True, False])
+def test_answer_that_wins_at_once_is_seen_below_the_root(immediate_wins: bool) -> None:
     game = load("connect_four")  # after any move but 1, the second player completes column 1
-    search = searched(game, 40, replace(PLAIN, glance=glance), game.play("2 1 2 1 7 1"), evaluator=Blindfold(game))
+    search = searched(
+        game, 40, replace(PLAIN, immediate_wins=immediate_wins), game.play("2 1 2 1 7 1"), evaluator=Blindfold(game)
+    )
     edges = search.tree.children(search.tree.root())
     lost = edges["action"][edges["proven"] == 1].tolist()
-    assert lost == ([1, 2, 3, 4, 5, 6] if glance else [])
-    assert (search.choose(0) == 0) == glance
+    assert lost == ([1, 2, 3, 4, 5, 6] if immediate_wins else [])
+    assert (search.choose(0) == 0) == immediate_wins
 
 
 def test_game_may_end_at_once_without_being_won() -> None:
@@ -523,43 +531,38 @@ def test_turn_is_chosen_by_the_position() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "uct"}, "method: expected 'puct' or 'gumbel', got 'uct'"),
         ({"noise": 1.5}, "noise: expected the share of noise"),
         ({"noise_total": 0.0}, "noise_total: expected a number above 0"),
         ({"forced": -1.0}, "forced: expected a number of at least 0"),
         ({"c_init": float("nan")}, "c_init: expected a number of at least 0"),
-        ({"considered": 0}, "considered: expected 1 action or more"),
-        (
-            {"method": "gumbel"},
-            r"noise: expected 0.0 with method 'gumbel' \(it samples the root's actions itself\), got 0.25",
-        ),
+        ({"temperature": -1.0}, "temperature: expected a number of at least 0"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
-        LearnedSettings(**options)
+        PUCT(**options)
 
 
-@pytest.mark.parametrize("name", ["noise", "policy_temperature", "forced", "temperature", "temperature_end"])
-def test_what_makes_no_sense_with_gumbel_is_refused(name: str) -> None:
-    with pytest.raises(UserError, match=f"^{name}: expected .* with method 'gumbel' "):
-        LearnedSettings.gumbel(**{name: 0.5})
+def test_gumbel_without_actions_to_consider_is_refused() -> None:
+    with pytest.raises(UserError, match="considered: expected 1 action or more"):
+        Gumbel(considered=0)
 
 
 def test_calls_that_mean_nothing_are_refused() -> None:
     game = load("connect_four")
-    search = LearnedSearch(game, nodes=100)
+    search = Search(game, PUCT(), nodes=100)
     search.begin(0, game.initial(), generator(1))
     with pytest.raises(UserError, match="simulations: expected 1 or more, got 0"):
         search.start(0, 0)
     with pytest.raises(UserError, match="target: expected a root that has been searched"):
         search.target(0)
-    gumbel = searched(game, 5, GUMBEL)
-    with pytest.raises(UserError, match="temperature: expected 0 with method 'gumbel'"):
-        gumbel.choose(0, 1.0)
 
 
 # ── the player ──
+
+
+def learned(game: Game, evaluator: Any, how: SearchSettings = PLAIN, **options: Any) -> TreePlayer:
+    return TreePlayer(game, how, network=evaluator, **options)
 
 
 def without_time(choice: Choice) -> Any:
@@ -567,7 +570,7 @@ def without_time(choice: Choice) -> Any:
     return choice.action, choice.value, choice.pv, choice.nodes, choice.actions, counters
 
 
-def game_of(player: LearnedPlayer, plies: int = 12) -> list[Any]:
+def game_of(player: TreePlayer, plies: int = 12) -> list[Any]:
     game, dice = player.game, generator(1, "dice")
     state, found = game.initial(), []
     player.new_game()
@@ -591,12 +594,12 @@ def game_of(player: LearnedPlayer, plies: int = 12) -> list[Any]:
 )
 def test_player_plays_the_same_game_again(name: str, options: dict[str, Any]) -> None:
     game = load(name)
-    player = LearnedPlayer(game, Hunch(game), memory_mb=8, cache_mb=2, **options)
+    player = learned(game, Hunch(game), memory_mb=8, cache_mb=2, **options)
     player.prepare()
     first = game_of(player)
-    assert first == game_of(player) == game_of(LearnedPlayer(game, Hunch(game), memory_mb=8, cache_mb=2, **options))
+    assert first == game_of(player) == game_of(learned(game, Hunch(game), memory_mb=8, cache_mb=2, **options))
     if "leaves" not in options:
-        assert first == game_of(LearnedPlayer(game, Hunch(game), memory_mb=8, cache_mb=0, **options))
+        assert first == game_of(learned(game, Hunch(game), memory_mb=8, cache_mb=0, **options))
     kept = [each[-1]["visits kept"] for each in first]
     assert any(kept) == ("how" not in options)
 
@@ -604,7 +607,7 @@ def test_player_plays_the_same_game_again(name: str, options: dict[str, Any]) ->
 def test_raw_policy_is_the_likeliest_legal_action() -> None:
     game = load("connect_four")
     evaluator = Hunch(game)
-    player = LearnedPlayer(game, evaluator, simulations=0)
+    player = learned(game, evaluator, simulations=0)
     for seed in range(20):
         state = random_position(game, 20, seed)
         logits, utilities = evaluator.answer(game.observe(state).ravel())
@@ -617,7 +620,7 @@ def test_raw_policy_is_the_likeliest_legal_action() -> None:
 
 def test_choice_tells_priors_visits_and_the_line() -> None:
     game = load("connect_four")
-    choice = LearnedPlayer(game, Hunch(game), simulations=100).choose(game.initial())
+    choice = learned(game, Hunch(game), simulations=100).choose(game.initial())
     assert sum(each.visits or 0 for each in choice.actions) == 99
     assert sum(each.prior or 0.0 for each in choice.actions) == pytest.approx(1.0, abs=1e-5)
     assert choice.action == choice.actions[0].action == choice.pv[0]
@@ -627,7 +630,7 @@ def test_choice_tells_priors_visits_and_the_line() -> None:
 def test_clock_is_kept_and_always_gives_a_move() -> None:
     game = load("connect_four")
     zeros = np.zeros((8, 7), np.float32), np.zeros((8, 2), np.float32)
-    player = LearnedPlayer(game, lambda observations: zeros, ms=50, leaves=8)
+    player = learned(game, lambda observations: zeros, ms=50, leaves=8)
     player.prepare()
     times = []
     for _ in range(9):
@@ -637,15 +640,15 @@ def test_clock_is_kept_and_always_gives_a_move() -> None:
         assert choice.nodes > 1
         player.new_game()
     assert 0.01 < sorted(times)[4] < 0.15
-    hurried = LearnedPlayer(game, lambda observations: zeros, ms=1e-6, leaves=8).choose(game.initial())
+    hurried = learned(game, lambda observations: zeros, ms=1e-6, leaves=8).choose(game.initial())
     assert hurried.action in game.legal_actions(game.initial())
 
 
 def test_clock_ends_where_simulations_or_proofs_do() -> None:
     game = load("connect_four")
-    player = LearnedPlayer(game, Even(game), ms=60_000, simulations=70)
+    player = learned(game, Even(game), ms=60_000, simulations=70)
     assert player.choose(game.initial()).nodes == 70
-    assert LearnedPlayer(game, Even(game), ms=60_000).choose(game.play("1 2 1 2 1 3")).proven
+    assert learned(game, Even(game), ms=60_000).choose(game.play("1 2 1 2 1 3")).proven
 
 
 def test_interrupted_search_leaves_a_player_that_can_go_on() -> None:
@@ -658,7 +661,7 @@ def test_interrupted_search_leaves_a_player_that_can_go_on() -> None:
             raise KeyboardInterrupt
         return np.zeros((4, 7)), np.zeros((4, 2))
 
-    player = LearnedPlayer(game, interrupted, simulations=50, leaves=4)
+    player = learned(game, interrupted, simulations=50, leaves=4)
     with pytest.raises(KeyboardInterrupt):
         player.choose(game.initial())
     player.advance(3)
@@ -681,15 +684,15 @@ def test_interrupted_search_leaves_a_player_that_can_go_on() -> None:
 def test_limits_that_mean_nothing_are_refused(options: dict[str, Any], words: str) -> None:
     game = load("connect_four")
     with pytest.raises(UserError, match=words):
-        LearnedPlayer(game, Even(game), **options)
+        learned(game, Even(game), **options)
 
 
 def test_positions_without_a_choice_are_refused() -> None:
     game, backgammon = load("connect_four"), load("backgammon")
     with pytest.raises(UserError, match="expected an unfinished game"):
-        LearnedPlayer(game, Even(game), simulations=1).choose(game.play("1 2 1 2 1 2 1"))
+        learned(game, Even(game), simulations=1).choose(game.play("1 2 1 2 1 2 1"))
     with pytest.raises(UserError, match="got a roll of the dice"):
-        LearnedPlayer(backgammon, Even(backgammon), simulations=1).choose(backgammon.initial())
+        learned(backgammon, Even(backgammon), simulations=1).choose(backgammon.initial())
 
 
 def test_target_is_in_the_order_of_action_ids() -> None:

@@ -1,6 +1,7 @@
 """The tree of a search, its four phases and the driver inside compiled code."""
 
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,15 @@ from base.errors import UserError
 from base.seeds import generator
 from games import CHANCE, Game, load
 from mcts.phases import uniform_evaluator
-from mcts.search import Search, Settings, run_factory
-from mcts.selection import PUCT, UCB1, exploration
+from mcts.puct import PUCT, factor
+from mcts.search import Search, run_factory
+from mcts.settings import SearchSettings
 from mcts.tree import NONE, Tree
+from mcts.ucb1 import UCB1
+from mcts.ucb1 import factor as ucb1_factor
+from mcts.variant import settings_class, variant_of
 
-BLIND = Settings(rule="puct", rollout=0.0)  # no rollouts, nothing known: every leaf is worth 0
+BLIND = PUCT(immediate_wins=False)  # no rollouts, nothing known: every leaf is worth 0
 GAMES = [
     "tic_tac_toe",
     "connect_four",
@@ -36,7 +41,7 @@ GAMES = [
 
 
 def searched(
-    game: Game, simulations: int, how: Settings | None = None, state: Any = None, seed: int = 1, **options: Any
+    game: Game, simulations: int, how: SearchSettings | None = None, state: Any = None, seed: int = 1, **options: Any
 ) -> Search:
     search = Search(game, how, **({"nodes": 20_000} | options))
     search.begin(0, game.initial() if state is None else state, generator(seed, "test"))
@@ -76,8 +81,8 @@ def assert_same_tree(one: Search, other: Search, slot: int = 0, other_slot: int 
 
 
 @pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("how", [Settings(), BLIND, Settings(solve=False), Settings(rule="puct", rollout=0.5)], ids=str)
-def test_tree_keeps_its_laws(name: str, how: Settings) -> None:
+@pytest.mark.parametrize("how", [UCB1(), BLIND, UCB1(solve=False), PUCT(immediate_wins=False, rollout=0.5)], ids=str)
+def test_tree_keeps_its_laws(name: str, how: SearchSettings) -> None:
     search = searched(load(name), 500, how)
     assert search.tree.slots[0].refused == 0
     walk(search)
@@ -90,7 +95,7 @@ def test_tree_keeps_its_laws(name: str, how: Settings) -> None:
 def test_tree_keeps_its_laws_from_random_positions(seed: int, plies: int, simulations: int, blind: bool) -> None:
     game = load("dots_and_boxes:rows=2,cols=2,players=3")
     state = random_position(game, min(plies, 8), seed)
-    walk(searched(game, simulations, BLIND if blind else Settings(), state, seed))
+    walk(searched(game, simulations, BLIND if blind else UCB1(), state, seed))
 
 
 def test_visits_are_simulations() -> None:
@@ -125,11 +130,11 @@ def test_tree_does_not_depend_on_its_neighbours() -> None:
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "tree:chance.json", "tree:three_players.json"])
-@pytest.mark.parametrize("how", [Settings(), Settings(rule="puct", rollout=0.5, rollout_plies=1)], ids=str)
-def test_compiled_is_interpreted(name: str, how: Settings) -> None:
+@pytest.mark.parametrize("how", [UCB1(), PUCT(immediate_wins=False, rollout=0.5, rollout_plies=1)], ids=str)
+def test_compiled_is_interpreted(name: str, how: SearchSettings) -> None:
     game = load(name)
     slow = Search(game, how, nodes=1000)
-    slow._run = run_factory(uniform_evaluator)(game.rules)
+    slow._run = run_factory(slow.variant, uniform_evaluator)(game.rules)
     slow.begin(0, game.initial(), generator(1, "test"))
     with np.errstate(over="ignore"):
         slow.run(60)
@@ -138,7 +143,7 @@ def test_compiled_is_interpreted(name: str, how: Settings) -> None:
 
 @pytest.mark.parametrize("name", ["go:size=3", "backgammon:start=hyper", "dots_and_boxes:rows=2,cols=2,players=3"])
 def test_no_index_leaves_its_array(name: str) -> None:
-    for how in (Settings(), BLIND):
+    for how in (UCB1(), BLIND):
         walk(searched(load(name), 300, how, nodes=150, edges=600, checked=True))
 
 
@@ -153,7 +158,7 @@ def test_two_ply_tree_is_worth_three_sixteenths() -> None:
 
 
 def test_values_converge_to_minimax_without_proofs() -> None:
-    search = searched(load("tree:two_ply.json"), 200_000, Settings(solve=False))
+    search = searched(load("tree:two_ply.json"), 200_000, UCB1(solve=False))
     root = search.tree.root()
     best = max(search.tree.children(root), key=lambda edge: edge.visits)
     assert search.game.names[best.action] == "a1"
@@ -176,7 +181,7 @@ def test_textbook_trees_are_proven(name: str, utilities: tuple[float, ...]) -> N
 
 
 def test_each_player_of_three_maximizes_its_own_component_without_proofs() -> None:
-    search = searched(load("tree:three_players.json"), 300_000, Settings(solve=False, c=0.1))
+    search = searched(load("tree:three_players.json"), 300_000, UCB1(solve=False, c=0.1))
     root = search.tree.root()
     assert root.sums[0] / root.visits == pytest.approx(1 / 8, abs=0.05)  # player 0 gets 1 from either action
     edges = sorted(search.tree.children(root), key=lambda each: int(each.action))
@@ -186,7 +191,7 @@ def test_each_player_of_three_maximizes_its_own_component_without_proofs() -> No
 
 
 def test_chance_is_sampled_by_its_probabilities() -> None:
-    search = searched(load("tree:chance.json"), 20_000, Settings(solve=False))
+    search = searched(load("tree:chance.json"), 20_000, UCB1(solve=False))
     best = max(search.tree.children(search.tree.root()), key=lambda edge: edge.visits)
     outcomes = search.tree.children(search.tree.nodes[0, best.child])
     share = outcomes["visits"] / best.visits
@@ -196,7 +201,7 @@ def test_chance_is_sampled_by_its_probabilities() -> None:
 
 def test_rolls_of_backgammon_come_as_often_as_dice_say() -> None:
     game = load("backgammon:start=hyper")
-    search = searched(game, 20_000, Settings(solve=False), nodes=50_000)
+    search = searched(game, 20_000, UCB1(solve=False), nodes=50_000)
     root = search.tree.root()
     assert root.mover == CHANCE
     outcomes = search.tree.children(root)
@@ -285,24 +290,24 @@ def ply_counter(rules: Any) -> Any:
 
 def test_estimate_takes_the_place_of_rollouts() -> None:
     game = load("connect_four")
-    none = Settings(rollout=0.0, solve=False)
+    none = UCB1(rollout=0.0, solve=False)
     root = searched(game, 1, none, game.play("4 4 4"), evaluator=ply_counter, weights=[0.01]).tree.root()
     assert tuple(root.sums) == pytest.approx((0.03, -0.03))
-    half = Settings(rollout=0.5, solve=False)
+    half = UCB1(rollout=0.5, solve=False)
     root = searched(game, 1, half, game.play("4 4 4"), evaluator=ply_counter, weights=[0.01]).tree.root()
     assert abs(root.sums[0] - 0.015) == pytest.approx(0.5)  # and half of a game won or lost
 
 
 def test_cut_rollout_is_judged_where_it_ends() -> None:
     game = load("connect_four")
-    how = Settings(rollout=1.0, rollout_plies=2, solve=False)
+    how = UCB1(rollout=1.0, rollout_plies=2, solve=False)
     root = searched(game, 1, how, game.play("4 4 4"), evaluator=ply_counter, weights=[0.01]).tree.root()
     assert tuple(root.sums) == pytest.approx((0.05, -0.05))
 
 
 def test_rollouts_are_uniform_games() -> None:
     game = load("tic_tac_toe")
-    search = Search(game, Settings(solve=False), slots=4000, nodes=2)
+    search = Search(game, UCB1(solve=False), slots=4000, nodes=2)
     for slot in range(4000):
         search.begin(slot, game.initial(), generator(slot, "test"))
     search.run(1)
@@ -316,17 +321,17 @@ def test_rollouts_are_uniform_games() -> None:
 def test_ucb1_is_stated_for_rewards_from_zero_to_one() -> None:
     c, visits, n, mean = math.sqrt(2), 50, 7, 0.3
     in_rewards = (mean + 1) / 2 + c * math.sqrt(math.log(visits) / n)
-    in_utilities = mean + exploration(UCB1, c, 0.0, visits) * math.sqrt(1 / n)
+    in_utilities = mean + ucb1_factor(UCB1(c=c).record(), visits) * math.sqrt(1 / n)
     assert in_utilities == pytest.approx(2 * in_rewards - 1)
 
 
 def test_puct_explores_more_as_visits_grow() -> None:
-    assert exploration(PUCT, 1.25, 19652.0, 101) == pytest.approx((1.25 + math.log(19754 / 19652)) * 10)
+    assert factor(PUCT().record(), 101) == pytest.approx((1.25 + math.log(19754 / 19652)) * 10)
 
 
 def test_ucb1_tries_every_action_once_before_any_twice() -> None:
     for seed in range(20):
-        search = searched(load("connect_four"), 8, Settings(solve=False), None, seed)
+        search = searched(load("connect_four"), 8, UCB1(solve=False), None, seed)
         assert search.tree.children(search.tree.root())["visits"].tolist() == [1] * 7
     first = {int(searched(load("connect_four"), 2, None, None, seed).tree.nodes[0, 0].edges) for seed in range(5)}
     assert first == {0}
@@ -346,8 +351,8 @@ def test_ucb1_tries_actions_in_random_order() -> None:
 
 
 @pytest.mark.parametrize("name", ["connect_four", "backgammon:start=hyper", "go:size=3", "tree:chance.json"])
-@pytest.mark.parametrize("how", [Settings(), BLIND], ids=["ucb1", "puct"])
-def test_memory_is_bounded_and_the_search_goes_on(name: str, how: Settings) -> None:
+@pytest.mark.parametrize("how", [UCB1(), BLIND], ids=["ucb1", "puct"])
+def test_memory_is_bounded_and_the_search_goes_on(name: str, how: SearchSettings) -> None:
     game = load(name)
     roomy = game.rules.max_legal
     for nodes, edges in ((1, 10 * roomy), (7, 10 * roomy), (200, roomy), (50, 3 * roomy)):
@@ -369,8 +374,8 @@ def test_full_tree_still_finds_the_better_move() -> None:
 
 
 @pytest.mark.parametrize("name", ["connect_four", "dots_and_boxes", "backgammon:start=hyper", "go:size=3"])
-@pytest.mark.parametrize("how", [Settings(), BLIND], ids=["ucb1", "puct"])
-def test_advancing_keeps_the_subtree_as_it_was(name: str, how: Settings) -> None:
+@pytest.mark.parametrize("how", [UCB1(), BLIND], ids=["ucb1", "puct"])
+def test_advancing_keeps_the_subtree_as_it_was(name: str, how: SearchSettings) -> None:
     search = searched(load(name), 1000, how)
     for _ in range(3):
         edge = max(search.tree.children(search.tree.root()), key=lambda each: each.visits)
@@ -420,7 +425,7 @@ def test_advancing_where_nothing_was_searched_starts_an_empty_tree() -> None:
 
 def test_big_games_run_within_memory() -> None:
     for name in ("go", "backgammon"):
-        for how in (Settings(), BLIND):
+        for how in (UCB1(), BLIND):
             search = searched(load(name), 400, how, nodes=300, edges=10_000)
             assert search.tree.slots[0].simulations == 400
             walk(search)
@@ -432,24 +437,39 @@ def test_big_games_run_within_memory() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"rule": "thompson"}, "rule: expected 'ucb1' or 'puct', got 'thompson'"),
         ({"c": -1.0}, "c: expected a number of at least 0, got -1.0"),
-        ({"fpu": math.nan}, "fpu: expected a number"),
-        ({"c_base": 0.0}, "c_base: expected a number above 0"),
+        ({"immediate_wins": True}, "immediate_wins: expected false with method 'ucb1'"),
         ({"rollout": 1.5}, "rollout: expected the share of random games in a leaf's value, 0 to 1, got 1.5"),
         ({"rollout_plies": -1}, "rollout_plies: expected 0"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
-        Settings(**wrong)
+        UCB1(**wrong)
 
 
 def test_impossible_trees_are_refused() -> None:
     game = load("connect_four")
     with pytest.raises(UserError, match="expected a tree or more, of 1 node and 7 edges at least, got 1 of 10 and 6"):
-        Tree(game, 1, 10, 6)
+        Tree(game, variant_of(UCB1()), 1, 10, 6)
     with pytest.raises(UserError, match="leaves: expected 1 or more"):
         Search(game, leaves=0)
     with pytest.raises(UserError, match="expected an unfinished game"):
         Search(game).begin(0, game.play("1 2 1 2 1 2 1"), generator(1))
+
+
+def test_unknown_variants_are_refused() -> None:
+    with pytest.raises(UserError, match="method: expected one of gumbel, puct, ucb1, got 'thompson'"):
+        settings_class("thompson")
+    with pytest.raises(UserError, match="did you mean 'puct'"):
+        settings_class("punct")
+
+
+def test_every_number_of_the_settings_reaches_the_kernels_record() -> None:
+    for method in ("ucb1", "puct", "gumbel"):
+        settings = settings_class(method)()
+        assert settings.method == method
+        numbers = {each.name for each in fields(settings)} - {"method"}
+        record = settings.record()
+        assert set(record.dtype.names) == numbers
+        assert all(record[name] == getattr(settings, name) for name in numbers)

@@ -11,7 +11,10 @@ from tree_walker import walk
 from base.errors import UserError
 from base.seeds import generator
 from games import Game, load
-from mcts.search import Search, Settings
+from mcts.puct import PUCT
+from mcts.search import Search
+from mcts.settings import SearchSettings
+from mcts.ucb1 import UCB1
 
 
 class Uniform:
@@ -27,7 +30,7 @@ class Uniform:
         return np.zeros((n, self.game.actions)), np.tile(np.array(self.utilities), (n, 1))
 
 
-def begun(game: Game, how: Settings, slots: int = 1, leaves: int = 1, **options: Any) -> Search:
+def begun(game: Game, how: SearchSettings, slots: int = 1, leaves: int = 1, **options: Any) -> Search:
     search = Search(game, how, slots=slots, leaves=leaves, **({"nodes": 5000} | options))
     for slot in range(slots):
         search.begin(slot, game.initial(), generator(slot, "test"))
@@ -52,8 +55,8 @@ def stepped(search: Search, simulations: int, evaluator: Any) -> int:
         "tree:chance.json",
     ],
 )
-@pytest.mark.parametrize("how", [BLIND, Settings(rollout=0.0), Settings(rule="puct", rollout=0.5)], ids=str)
-def test_batches_of_a_uniform_evaluator_grow_the_tree_of_the_compiled_one(name: str, how: Settings) -> None:
+@pytest.mark.parametrize("how", [BLIND, UCB1(rollout=0.0), PUCT(immediate_wins=False, rollout=0.5)], ids=str)
+def test_batches_of_a_uniform_evaluator_grow_the_tree_of_the_compiled_one(name: str, how: SearchSettings) -> None:
     game = load(name)
     batched, compiled = begun(game, how, slots=3), begun(game, how, slots=3)
     stepped(batched, 400, Uniform(game))
@@ -97,7 +100,7 @@ def test_leaf_is_observed_by_its_mover() -> None:
 def test_relative_utilities_become_absolute(players: int) -> None:
     game = load(f"dots_and_boxes:rows=2,cols=2,players={players}")
     relative = (0.5, -0.25, 0.125)[:players]
-    search = begun(game, Settings(rule="puct", rollout=0.0, solve=False))
+    search = begun(game, PUCT(immediate_wins=False, solve=False))
     stepped(search, 300, Uniform(game, relative))
     nodes = search.tree.nodes[0, : search.tree.used()[0]]
     movers = set()
@@ -146,9 +149,9 @@ def test_prior_draws_visits_to_it() -> None:
     assert visits[5] > visits.sum() / 2
 
 
-@pytest.mark.parametrize("how", [BLIND, Settings(rollout=0.0)], ids=["puct", "ucb1"])
+@pytest.mark.parametrize("how", [BLIND, UCB1(rollout=0.0)], ids=["puct", "ucb1"])
 @pytest.mark.parametrize("name", ["connect_four", "backgammon:start=hyper", "dots_and_boxes:rows=2,cols=2,players=3"])
-def test_several_leaves_of_one_tree_keep_its_laws(name: str, how: Settings) -> None:
+def test_several_leaves_of_one_tree_keep_its_laws(name: str, how: SearchSettings) -> None:
     game = load(name)
     search = begun(game, how, slots=2, leaves=8)
     steps = stepped(search, 400, Uniform(game))

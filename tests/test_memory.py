@@ -11,8 +11,9 @@ from miniature import GAME, Told, run, tiny
 
 from base.local_workers import Processes
 from base.workers import InProcess
-from mcts.learned import LearnedSettings
-from selfplay.play import Lanes, bytes_of_lanes
+from mcts.puct import PUCT
+from mcts.search import Search
+from selfplay.play import bytes_of_games, nodes_of
 from train.loop import Loop
 from train.memory import bytes_of_window, forecast, resident
 
@@ -31,9 +32,10 @@ def test_window_keeps_below_its_bound_and_near_it(tmp_path: Path, monkeypatch: A
 
 def test_trees_and_cache_take_what_was_said() -> None:
     config = tiny("selfplay.cache_mb=1")
-    search = Lanes(GAME, config.selfplay, LearnedSettings(), 1).search
+    how = config.selfplay
+    search = Search(GAME, PUCT(), slots=how.slots, nodes=nodes_of(how), cache_mb=how.cache_mb)
     took = search.tree.nodes.nbytes + search.tree.edges.nbytes + search.cache.entries.nbytes
-    assert took <= bytes_of_lanes(GAME, config.selfplay) < 1.01 * took
+    assert took <= bytes_of_games(GAME, config.selfplay) < 1.01 * took
 
 
 def _hold(megabytes: int, pipe: Any) -> None:

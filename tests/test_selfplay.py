@@ -15,12 +15,14 @@ from base.workers import InProcess, Workers
 from checkpoints import Card, pack, save
 from games import CHANCE, Game, load
 from games.record import GameRecord
-from mcts.learned import LearnedSettings
+from mcts.gumbel import Gumbel
+from mcts.puct import PUCT
+from mcts.settings import SearchSettings
 from nets import make_net
-from selfplay.play import Lanes, Work
+from selfplay.play import GameQueue, Work
 from selfplay.settings import SelfPlaySettings
 from selfplay.statistics import Statistics
-from selfplay.workers import Setup, play_games, uniform
+from selfplay.workers import Setup, play_games
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes:rows=2,cols=2,players=3", "backgammon:start=hyper"]
 FEW = SelfPlaySettings(simulations=12, fast_simulations=4, full=0.5, slots=8, opening_plies=3)
@@ -41,27 +43,27 @@ class Oracle:
         return policies[0].astype(np.float32), np.tanh(policies[1]).astype(np.float32)
 
 
-def lanes_of(game: Game, settings: SelfPlaySettings = FEW, search: LearnedSettings | None = None) -> Lanes:
-    lanes = Lanes(game, settings, search or LearnedSettings(), 7)
-    lanes.use(Oracle(game), "oracle")
-    return lanes
+def queue_of(game: Game, settings: SelfPlaySettings = FEW, search: SearchSettings | None = None) -> GameQueue:
+    queue = GameQueue(game, settings, search or PUCT(), 7)
+    queue.use(Oracle(game), "oracle")
+    return queue
 
 
-def played(lanes: Lanes, numbers: Any) -> list[GameRecord]:
+def played(queue: GameQueue, numbers: Any) -> list[GameRecord]:
     for number in numbers:
-        lanes.add(number)
+        queue.add(number)
     found = []
-    while lanes.is_busy:
-        found += lanes.step()
+    while queue.is_busy:
+        found += queue.step()
     return sorted(found, key=lambda record: record.metadata["number"])
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_game_is_the_same_alone_and_among_others(name: str) -> None:
     game = load(name)
-    together = played(lanes_of(game), range(20))
-    backwards = played(lanes_of(game), reversed(range(20)))
-    alone = [played(lanes_of(game, replace(FEW, slots=1)), [number])[0] for number in (0, 3, 19)]
+    together = played(queue_of(game), range(20))
+    backwards = played(queue_of(game), reversed(range(20)))
+    alone = [played(queue_of(game, replace(FEW, slots=1)), [number])[0] for number in (0, 3, 19)]
     assert together == backwards
     assert [together[0], together[3], together[19]] == alone
     assert len({record.moves.tobytes() for record in together}) > 10
@@ -69,14 +71,14 @@ def test_game_is_the_same_alone_and_among_others(name: str) -> None:
 
 def test_gumbel_plays_too() -> None:
     game = load("connect_four")
-    records = played(lanes_of(game, search=LearnedSettings.gumbel()), range(6))
-    assert records == played(lanes_of(game, replace(FEW, slots=3), LearnedSettings.gumbel()), range(6))
+    records = played(queue_of(game, search=Gumbel()), range(6))
+    assert records == played(queue_of(game, replace(FEW, slots=3), Gumbel()), range(6))
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_record_is_a_game_by_the_rules_with_its_searches(name: str) -> None:
     game = load(name)
-    records = played(lanes_of(game), range(12))
+    records = played(queue_of(game), range(12))
     for number, record in enumerate(records):
         assert record.seed == derive(7, "game", number)
         assert record == GameRecord.from_bytes(record.to_bytes(), game)
@@ -99,7 +101,7 @@ def test_record_is_a_game_by_the_rules_with_its_searches(name: str) -> None:
 def test_only_full_searches_teach_the_policy_and_get_their_simulations() -> None:
     game = load("connect_four")
     how = SelfPlaySettings(simulations=40, fast_simulations=3, full=0.3, slots=4, openings=0.0)
-    for record in played(lanes_of(game, how, LearnedSettings(solve=False)), range(4)):
+    for record in played(queue_of(game, how, PUCT(solve=False)), range(4)):
         for ply in range(len(record)):
             _, _, visits = record.policy(ply)
             wanted = 40 if record.searched[ply] else 3
@@ -108,10 +110,10 @@ def test_only_full_searches_teach_the_policy_and_get_their_simulations() -> None
 
 def test_openings_are_drawn_from_the_policy_and_taught_to_nobody() -> None:
     game = load("connect_four")
-    records = played(lanes_of(game, replace(FEW, openings=1.0, opening_plies=4)), range(60))
+    records = played(queue_of(game, replace(FEW, openings=1.0, opening_plies=4)), range(60))
     plies = [int(np.argmax(record.policy_counts > 0)) for record in records]
     assert set(plies) == {1, 2, 3, 4}
-    without = played(lanes_of(game, replace(FEW, openings=0.0)), range(10))
+    without = played(queue_of(game, replace(FEW, openings=0.0)), range(10))
     assert all(record.policy_counts[0] > 0 for record in without)
     logits, _ = Oracle(game)(game.observe(game.initial())[None])
     policy = np.exp(logits[0] / FEW.opening_temperature)
@@ -123,7 +125,7 @@ def test_openings_are_drawn_from_the_policy_and_taught_to_nobody() -> None:
 def test_resignation_ends_games_and_its_errors_are_counted() -> None:
     game = load("connect_four")
     resigning = replace(FEW, resign=0.1, played_out=0.5)
-    records = played(lanes_of(game, resigning), range(40))
+    records = played(queue_of(game, resigning), range(40))
     resigned = [record for record in records if record.ending == "resigned"]
     noted = [record for record in records if "resigns" in record.metadata]
     assert len(resigned) > 5 and len(noted) > 5
@@ -144,21 +146,21 @@ def test_resignation_ends_games_and_its_errors_are_counted() -> None:
 
 def test_resigning_needs_a_game_of_loss_draw_and_win() -> None:
     with pytest.raises(UserError, match="resign: expected 1, nobody resigns, for backgammon"):
-        lanes_of(load("backgammon:start=hyper"), replace(FEW, resign=0.9))
+        queue_of(load("backgammon:start=hyper"), replace(FEW, resign=0.9))
 
 
 def test_network_changes_only_between_games() -> None:
-    lanes = lanes_of(load("tic_tac_toe"))
-    lanes.add(1)
-    lanes.step()
+    queue = queue_of(load("tic_tac_toe"))
+    queue.add(1)
+    queue.step()
     with pytest.raises(UserError, match="expected no game under way"):
-        lanes.use(Oracle(lanes.game), "other")
+        queue.use(Oracle(queue.game), "other")
     with pytest.raises(UserError, match="expected a network first"):
-        Lanes(lanes.game, FEW, LearnedSettings(), 1).step()
+        GameQueue(queue.game, FEW, PUCT(), 1).step()
 
 
 def test_statistics_count_what_the_records_say() -> None:
-    records = played(lanes_of(load("tic_tac_toe")), range(30))
+    records = played(queue_of(load("tic_tac_toe")), range(30))
     told = Statistics.of([*records, records[3]])
     assert told.games == 31 and told.duplicates >= 1
     assert told.plies == sum(map(len, records)) + len(records[3])
@@ -186,22 +188,111 @@ def test_settings_that_make_no_sense_are_refused(change: dict[str, Any], words: 
         SelfPlaySettings(**change)
 
 
-def test_work_is_counted_alike_whoever_did_it() -> None:
+def test_work_does_not_depend_on_how_many_games_are_played_side_by_side() -> None:
     game, few = load("tic_tac_toe"), replace(FEW, cache_mb=0.0)
-    setup, total = Setup("tic_tac_toe", few, LearnedSettings(), 7), Work()
-    for _, work in (results := list(play_games(setup, None, range(12), InProcess()))):
-        total = total.plus(work)
     found = []
     for slots in (1, 8):
-        lanes = Lanes(game, replace(few, slots=slots), LearnedSettings(), 7)
-        lanes.use(uniform(game, slots), "uniform")
-        played(lanes, range(12))
-        found.append(lanes.work)
+        queue = queue_of(game, replace(few, slots=slots))
+        played(queue, range(12))
+        found.append(queue.work)
     one, many = found
-    assert len(results) == 12 and total.evaluations == many.evaluations
+    assert one.simulations == many.simulations
     assert one.evaluations == many.evaluations == one.rows == one.batches
     assert many.rows == 8 * many.batches > many.evaluations and (many.lookups, many.hits) == (0, 0)
     assert many.minus(one).plus(one) == many
+
+
+def test_work_of_all_workers_adds_up() -> None:
+    setup, total = Setup("tic_tac_toe", FEW, PUCT(), 7), Work()
+    results = list(play_games(setup, None, range(12), InProcess()))
+    for _, work in results:
+        total = total.plus(work)
+    queue = GameQueue(load("tic_tac_toe"), FEW, PUCT(), 7)
+    queue.use(None, "uniform")
+    played(queue, range(12))
+    assert len(results) == 12 and total == queue.work and total.simulations > 0
+
+
+class Exact:
+    """A network of both kinds whose sums of small binary fractions no order rounds: compiled, and in batches."""
+
+    def __init__(self, game: Game) -> None:
+        rng = np.random.default_rng(1)
+        entries = int(np.prod(game.rules.observation))
+        policy, value = rng.integers(-32, 33, (entries, game.actions)), rng.integers(-8, 9, (entries, game.players))
+        self.weights = np.concatenate([policy / 16, value / 256], 1).astype(np.float32)
+        self.players = game.players
+        self.judge = judge
+
+    def scratch(self) -> Any:
+        return np.zeros(1, np.float32)
+
+    def batch(self, observations: Any) -> tuple[Any, Any]:
+        found = np.round(observations.reshape(len(observations), -1)) @ self.weights
+        utilities = np.clip(found[:, -self.players :], -1, 1)
+        return np.ascontiguousarray(found[:, : -self.players]), np.ascontiguousarray(utilities)
+
+
+def judge(weights: Any, scratch: Any, observation: Any, logits: Any, utilities: Any) -> None:
+    flat, actions = observation.ravel(), len(logits)
+    logits[:] = 0
+    utilities[:] = 0
+    for i in range(len(flat)):
+        entry = np.round(flat[i])
+        for action in range(actions):
+            logits[action] += entry * weights[i, action]
+        for player in range(len(utilities)):
+            utilities[player] += entry * weights[i, actions + player]
+    for player in range(len(utilities)):
+        utilities[player] = min(max(utilities[player], np.float32(-1)), np.float32(1))
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("search", [PUCT(), Gumbel(), PUCT(rollout=0.25)], ids=["puct", "gumbel", "rollouts"])
+def test_compiled_network_plays_the_games_of_the_same_network_in_batches(name: str, search: SearchSettings) -> None:
+    game, both = load(name), Exact(load(name))
+    compiled, batched = GameQueue(game, FEW, search, 7), GameQueue(game, FEW, search, 7)
+    compiled.use(both, "exact")  # type: ignore[arg-type]
+    batched.use(both.batch, "exact")
+    assert played(compiled, range(8)) == played(batched, range(8))
+    ours, theirs = compiled.work, batched.work
+    assert ours.simulations == theirs.simulations > 0 and ours.lookups == theirs.lookups
+    assert ours.batches == 0 < theirs.batches
+
+
+def test_another_compiled_network_starts_with_an_empty_cache() -> None:
+    game = load("connect_four")
+    other = Exact(game)
+    other.weights = -other.weights
+    reused, fresh = GameQueue(game, FEW, PUCT(), 7), GameQueue(game, FEW, PUCT(), 7)
+    reused.use(Exact(game), "exact")  # type: ignore[arg-type]
+    played(reused, range(4))
+    for queue in (reused, fresh):
+        queue.use(other, "other")  # type: ignore[arg-type]
+    assert played(reused, range(4)) == played(fresh, range(4))
+
+
+def test_policies_of_long_games_find_room(monkeypatch: Any) -> None:
+    game = load("connect_four")
+    roomy = played(queue_of(game), range(6))
+    monkeypatch.setattr("selfplay.play._ROOM", 8)
+    assert played(queue_of(game), range(6)) == roomy
+    compiled = GameQueue(game, FEW, PUCT(), 7)
+    compiled.use(None, "uniform")
+    tight = played(compiled, range(6))
+    monkeypatch.undo()
+    compiled = GameQueue(game, FEW, PUCT(), 7)
+    compiled.use(None, "uniform")
+    assert tight == played(compiled, range(6))
+
+
+def test_game_longer_than_declared_is_one_line() -> None:
+    game = load("connect_four")
+    short = Game(replace(game.rules, max_plies=5), game.name, game.spec, game.options)
+    with pytest.raises(
+        UserError, match=r"connect_four: expected games of at most 5 plies \(max_plies\), game 0 of seed 7 is"
+    ):
+        played(queue_of(short), [0])
 
 
 def test_network_travels_by_its_content_and_every_backend_plays_the_same_games(tmp_path: Path) -> None:
@@ -210,7 +301,7 @@ def test_network_travels_by_its_content_and_every_backend_plays_the_same_games(t
     path = save(tmp_path / "net", net, Card(game.name, game.version, net.text))
     network = pack(path)
     shutil.rmtree(path)
-    setup = Setup("tic_tac_toe", replace(FEW, slots=2), LearnedSettings(), 7)
+    setup = Setup("tic_tac_toe", replace(FEW, slots=2), PUCT(), 7)
     found = []
     backends: list[Workers] = [InProcess(), Processes(2), Threads(2)]
     for workers in backends:
@@ -223,7 +314,7 @@ def test_network_travels_by_its_content_and_every_backend_plays_the_same_games(t
 
 def test_what_the_cache_has_is_not_evaluated_again() -> None:
     game = load("tic_tac_toe")
-    without, with_cache = lanes_of(game, replace(FEW, cache_mb=0.0)), lanes_of(game)
+    without, with_cache = queue_of(game, replace(FEW, cache_mb=0.0)), queue_of(game)
     assert played(without, range(20)) == played(with_cache, range(20))
     work = with_cache.work
     assert work.lookups == without.work.evaluations and work.hits > 0

@@ -12,13 +12,14 @@ from base.errors import UserError
 from base.seeds import generator
 from games import CHANCE, Game, load
 from games.choice import Choice
+from mcts.player import TreePlayer
 from mcts.root import ranked
-from mcts.search import Search, Settings
-from mcts.uct import UCT
+from mcts.search import Search
+from mcts.ucb1 import UCB1
 
 
 def choose(game: Game, text: str = "", simulations: int = 1000, **options: Any) -> Choice:
-    return UCT(game, simulations=simulations, **options).choose(game.play(text))
+    return TreePlayer(game, simulations=simulations, **options).choose(game.play(text))
 
 
 def without_time(choice: Choice) -> Any:
@@ -37,7 +38,7 @@ def test_most_visited_move_is_chosen() -> None:
 
 def test_proven_win_beats_most_visited() -> None:
     game = load("connect_four")
-    player = UCT(game, simulations=50, seed=5)
+    player = TreePlayer(game, simulations=50, seed=5)
     state = game.play("1 2 1 2 1 3")
     choice = player.choose(state)
     assert choice.proven and choice.value == 1.0 and game.names[choice.action] == "1"
@@ -93,7 +94,7 @@ def tic_tac_toe() -> tuple[Game, dict[bytes, tuple[float, ...]]]:
 def test_never_loses_tic_tac_toe_to_a_perfect_player(seat: int) -> None:
     game, memory = tic_tac_toe()
     for seed in range(12):
-        player, rng = UCT(game, simulations=2000, seed=seed), np.random.default_rng(seed)
+        player, rng = TreePlayer(game, simulations=2000, seed=seed), np.random.default_rng(seed)
         state = game.initial()
         while not game.is_terminal(state):
             if game.to_move(state) == seat:
@@ -111,7 +112,7 @@ def test_never_loses_tic_tac_toe_to_a_perfect_player(seat: int) -> None:
 def test_whole_games_with_reuse_are_the_same_for_the_same_seed(name: str) -> None:
     def game_of(seed: int) -> list[Any]:
         game = load(name)
-        player, rng = UCT(game, simulations=200, seed=seed), np.random.default_rng(3)
+        player, rng = TreePlayer(game, simulations=200, seed=seed), np.random.default_rng(3)
         state, found = game.initial(), []
         for _ in range(40):
             if game.is_terminal(state):
@@ -135,14 +136,14 @@ def test_whole_games_with_reuse_are_the_same_for_the_same_seed(name: str) -> Non
 
 def test_searched_twice_without_a_move_is_the_same_search() -> None:
     game = load("connect_four")
-    player = UCT(game, simulations=500)
+    player = TreePlayer(game, simulations=500)
     assert without_time(player.choose(game.initial())) == without_time(player.choose(game.initial()))
 
 
 @pytest.mark.parametrize("name", ["connect_four", "go"])
 def test_kept_visits_are_the_moves_visits(name: str) -> None:
     game = load(name)
-    player = UCT(game, simulations=3000)
+    player = TreePlayer(game, simulations=3000)
     state = game.initial()
     choice = player.choose(state)
     player.advance(choice.action)
@@ -153,7 +154,7 @@ def test_kept_visits_are_the_moves_visits(name: str) -> None:
 def test_reuse_only_of_the_game_that_was_followed() -> None:
     game = load("connect_four")
     for reuse, follow, kept in ((True, "4", True), (False, "4", False), (True, "3", False)):
-        player = UCT(game, simulations=500, reuse=reuse)
+        player = TreePlayer(game, simulations=500, reuse=reuse)
         player.choose(game.initial())
         player.advance(game.action(game.initial(), "4"))
         assert (player.choose(game.play(follow)).counters["visits kept"] > 0) == kept
@@ -165,14 +166,14 @@ def test_reuse_only_of_the_game_that_was_followed() -> None:
 
 def test_game_may_end_under_it_and_begin_again() -> None:
     game = load("connect_four")
-    player = UCT(game, simulations=100)
+    player = TreePlayer(game, simulations=100)
     player.choose(game.play("1 2 1 2 1 2"))
     player.advance(0)
     assert player.choose(game.initial()).counters["visits kept"] == 0
 
 
 def test_clock_is_kept() -> None:
-    player = UCT(load("connect_four"), ms=50)
+    player = TreePlayer(load("connect_four"), ms=50)
     times = []
     for _ in range(10):
         start = time.perf_counter()
@@ -185,13 +186,13 @@ def test_clock_is_kept() -> None:
 
 def test_there_is_a_move_however_short_the_time() -> None:
     for options in ({"ms": 1e-6}, {"simulations": 1}):
-        choice = UCT(load("go"), **options).choose(load("go").initial())
+        choice = TreePlayer(load("go"), **options).choose(load("go").initial())
         assert choice.action in load("go").legal_actions(load("go").initial())
         assert choice.actions[0].visits
 
 
 def test_memory_is_bounded() -> None:
-    player = UCT(load("connect_four"), simulations=50_000, memory_mb=1)
+    player = TreePlayer(load("connect_four"), simulations=50_000, memory_mb=1)
     choice = player.choose(player.game.initial())
     tree = player.search.tree
     assert tree.nodes.nbytes + tree.edges.nbytes <= 2**20
@@ -219,7 +220,7 @@ def test_eval_may_stand_for_rollouts_or_be_mixed_with_them(rollout: float) -> No
     game = load("othello:size=6")
     weights = np.zeros(len(game.rules.feature_names), np.float32)
     weights[list(game.rules.feature_names).index("corners")] = 0.5
-    how = Settings(rollout=rollout)
+    how = UCB1(rollout=rollout)
     choice = choose(game, "", 2000, settings=how, evaluator=material, weights=weights)
     assert choice.nodes == 2000
     assert choice != choose(game, "", 2000)
@@ -229,7 +230,7 @@ def test_stronger_with_more_simulations() -> None:
     game = load("connect_four")
     points = 0.0
     for number in range(20):
-        players = [UCT(game, simulations=n, seed=number) for n in (2000, 50)]
+        players = [TreePlayer(game, simulations=n, seed=number) for n in (2000, 50)]
         seats = players if number % 2 == 0 else players[::-1]
         state = game.initial()
         while not game.is_terminal(state):
@@ -244,15 +245,15 @@ def test_stronger_with_more_simulations() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "expected a limit, simulations or ms"),
-        ({"simulations": 0}, "simulations: expected 1 to"),
+        ({}, "expected a limit, sims or ms"),
+        ({"simulations": 0}, "sims: expected 1 to"),
         ({"ms": 0}, "ms: expected milliseconds above 0"),
         ({"simulations": 1, "memory_mb": 0}, "memory_mb: expected room for 2 positions"),
     ],
 )
 def test_limits_that_mean_nothing_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
-        UCT(load("connect_four"), **options)
+        TreePlayer(load("connect_four"), **options)
 
 
 def test_positions_without_a_choice_are_refused() -> None:

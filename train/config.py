@@ -23,7 +23,9 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from base.errors import UserError, nearest, nearest_of
 from games import Game
-from mcts.learned import LearnedSettings
+from mcts.puct import PUCT
+from mcts.settings import SearchSettings
+from mcts.variant import names, settings_class
 from selfplay.settings import SelfPlaySettings
 from train.evaluation import EvaluationSettings
 from train.learner import LearningSettings
@@ -54,7 +56,7 @@ class Config:
     keep: int = 10
     """Every so many iterations the checkpoint is kept; others go when they are no longer needed. 1: all are kept."""
     selfplay: SelfPlaySettings = field(default_factory=SelfPlaySettings)
-    search: LearnedSettings = field(default_factory=LearnedSettings)
+    search: SearchSettings = field(default_factory=PUCT)
     window: WindowSettings = field(default_factory=WindowSettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
@@ -93,14 +95,16 @@ def changed(config: Config, changes: Iterable[str]) -> Config:
     return of_table(table)
 
 
-def read(path: Path) -> dict[str, Any]:
-    """A TOML file, its keys known and its values of their types."""
+def read(path: Path, stored: bool = False) -> dict[str, Any]:
+    """A TOML file, its keys known and its values of their types; `stored`: that of a run, which may be older than this program."""
     try:
         table = tomllib.loads(path.read_bytes().decode())
     except FileNotFoundError:
         raise UserError(f"{path}: expected a configuration in TOML, found no such file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: expected TOML: {error}") from None
+    if stored:
+        table = _renewed(table)
     try:
         of_table({"game": ""} | table)
     except UserError as error:
@@ -110,6 +114,17 @@ def read(path: Path) -> dict[str, Any]:
 
 def of_table(table: Mapping[str, Any]) -> Config:
     return _build(Config, table, "")
+
+
+def _renewed(table: dict[str, Any]) -> dict[str, Any]:
+    """A run's configuration as this program writes it: renamed keys, and no keys of other methods of search, which once had a value
+    too."""
+    search = dict(table.get("search", {}))
+    if "glance" in search:
+        search["immediate_wins"] = search.pop("glance")
+    known = _keys(settings_class(str(search.get("method", "puct"))))
+    others = set().union(*(_keys(settings_class(each)) for each in names())) - known
+    return table | {"search": {key: value for key, value in search.items() if key not in others}}
 
 
 def to_toml(config: Config) -> str:
@@ -151,7 +166,6 @@ def _of_change(change: str) -> dict[str, Any]:
         value = text.strip()
     for name in reversed(names):
         value = {name: value}
-    of_table({"game": ""} | value)  # says what is wrong with it
     found: dict[str, Any] = value
     return found
 
@@ -174,13 +188,33 @@ def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         if is_dataclass(hints[key]):
             if not isinstance(value, dict):
                 raise UserError(f"{where}{key}: expected a section, got {_written(value)}")
-            given[key] = _build(hints[key], value, f"{where}{key}.")
+            section = _variant(value) if hints[key] is SearchSettings else hints[key]
+            given[key] = _build(section, value, f"{where}{key}.")
         else:
             given[key] = _checked(hints[key], value, where + key)
     try:
         return kind(**given)
     except UserError as error:
         raise UserError(f"{where}{error}") from None
+
+
+def _variant(table: Mapping[str, Any]) -> type[SearchSettings]:
+    """The settings of the search's method; it brings its own defaults, and a key of another method is named."""
+    method = str(table.get("method", "puct"))
+    try:
+        found = settings_class(method)
+    except UserError as error:
+        raise UserError(f"search.{error}") from None
+    known = {each.name for each in fields(found)}
+    for key in table:
+        owner = next((each for each in names() if key not in known and key in _keys(settings_class(each))), None)
+        if owner is not None:
+            raise UserError(f"search.{key}: a setting of method '{owner}', expected those of '{method}'")
+    return found
+
+
+def _keys(kind: type[SearchSettings]) -> set[str]:
+    return {each.name for each in fields(kind)}
 
 
 def _near(key: str, known: list[str], where: str) -> str:

@@ -23,7 +23,7 @@ from base.seeds import generator
 from classical.eval import Eval
 from games import CHANCE, Game, builtin_games
 from games.record import GameRecord
-from mcts.learned import LearnedSearch
+from mcts.search import Search
 from mcts.tree import NONE, OVER, ROOT
 from nets import Inference
 from selfplay.inspection import shown
@@ -115,7 +115,7 @@ class Gallery:
         if not states:
             return {}
         how = replace(self.config.search, rollout=0.0)
-        search = LearnedSearch(self.game, how, slots=len(states), nodes=2 * simulations + 64)
+        search = Search(self.game, how, slots=len(states), nodes=2 * simulations + 64)
         for slot, state in enumerate(states):
             search.begin(slot, state, generator(slot, "gallery"))
             search.start(slot, simulations)
@@ -131,7 +131,7 @@ class Gallery:
         found["look/search tree"] = pictures.pixels(pictures.tree(outline(search, slot), self.game.players, title))
         return found
 
-    def _position(self, search: LearnedSearch, slot: int, state: Any) -> Any:
+    def _position(self, search: Search, slot: int, state: Any) -> Any:
         edges, target = search.tree.children(search.tree.root(slot), slot), search.target(slot)
         policy = {int(edge.action): float(edge.prior) for edge in edges}
         visited = max(int(target.visits.sum()), 1)
@@ -142,7 +142,7 @@ class Gallery:
         return pictures.position(self.game, state, {"policy": policy, "visits": visits}, title)
 
 
-def outline(search: LearnedSearch, slot: int) -> pictures.Node:
+def outline(search: Search, slot: int) -> pictures.Node:
     """Of a searched tree the most visited part, as it is drawn."""
     tree, game = search.tree, search.game
     root = _node(tree.nodes[slot, ROOT], "")

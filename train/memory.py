@@ -15,7 +15,7 @@ import numpy as np
 
 from base.workers import Workers
 from games import Game
-from selfplay.play import bytes_of_lanes
+from selfplay.play import bytes_of_games
 from train.config import Config
 
 COPIES = 8
@@ -29,7 +29,7 @@ def forecast(config: Config, game: Game, parameters: int, workers: Workers) -> s
     """One line: what the run takes at most, and what for."""
     mega = 1e6
     window = bytes_of_window(config, game) / mega
-    lanes, net = bytes_of_lanes(game, config.selfplay) / mega, COPIES * 4 * parameters / mega
+    lanes, net = bytes_of_games(game, config.selfplay) / mega, COPIES * 4 * parameters / mega
     program = resident([os.getpid()]) + LATER
     size, processes = workers.size, workers.processes + 1
     each = f"{size} × {lanes:,.0f}" if size > 1 else f"{lanes:,.0f}"

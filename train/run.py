@@ -85,7 +85,7 @@ def stored(folder: Path) -> Config | None:
     path = folder / "config.toml"
     if not path.is_file():
         return None
-    table = read(path)
+    table = read(path, stored=True)
     if "game" not in table:
         raise UserError(f"{path}: expected the configuration of a run, found no game in it")
     return of_table(table)

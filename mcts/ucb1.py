@@ -1,0 +1,80 @@
+"""UCB1 applied to trees (UCT): every action once, in random order, then the one with the highest upper confidence bound.
+
+    Q + 2c √(ln N / n)                Auer, Cesa-Bianchi and Fischer 2002; Kocsis and Szepesvári 2006
+
+Q is the mean utility of the player who moves at the node, n the visits of the edge, N those of the node. UCB1 is stated for rewards r
+in [0, 1]: r̄ + c √(ln N / n), c = √2. A utility is u = 2r - 1, an order that survives multiplication by two: hence 2c. Edges not yet
+walked come first, in random order (an incremental Fisher-Yates shuffle: walked edges stand in front). A proven edge has its exact
+utility and no bonus, so a proven loss is walked only where everything else is as bad.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from base.errors import UserError, require
+from base.seeds import below
+from mcts.moves import most_visited
+from mcts.settings import SearchSettings
+from mcts.variant import Variant
+
+
+@dataclass(frozen=True)
+class UCB1(SearchSettings):
+    method: Literal["ucb1"] = "ucb1"
+    rollout: float = 1.0
+    """λ: a leaf is worth (1-λ) v + λ z, z the outcome of a random game. UCT: 1."""
+    immediate_wins: bool = False
+    """Always false: UCB1 tries every action once anyway."""
+    c: float = math.sqrt(2.0)
+    """Exploration, for rewards in [0, 1]. Auer et al. 2002: √2."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self, "a number of at least 0", lambda x: 0 <= x < math.inf, "c")
+        if self.immediate_wins:
+            raise UserError("immediate_wins: expected false with method 'ucb1' (it tries every action once), got true")
+
+
+def factor(settings: Any, visits: int) -> float:
+    return 2.0 * float(settings.c) * math.sqrt(math.log(visits))
+
+
+def choose(slot: Any, node: Any, nodes: Any, edges: Any, settings: Any, table: Any) -> int:
+    first, mover = node.edges, node.mover
+    if node.tried < node.count:
+        edge = first + node.tried
+        other = edge + below(slot.rng, node.count - node.tried)
+        edges[edge].action, edges[other].action = edges[other].action, edges[edge].action
+        return int(edge)
+    visits = node.visits + node.flight
+    scale = table[visits] if visits < len(table) else factor(settings, visits)
+    best, best_score = first, -np.inf
+    for edge in range(first, first + node.count):
+        each = edges[edge]
+        if each.proven:
+            score = nodes[each.child].utility[mover]
+        else:
+            inverse = 1.0 / (each.visits + each.flight)
+            score = (each.value - each.flight) * inverse + scale * math.sqrt(inverse)
+        if score > best_score:
+            best, best_score = edge, score
+    return int(best)
+
+
+def weigh(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, table: Any, weights: Any) -> None:
+    """Visits; the priors where there are none."""
+    for i in range(root.count):
+        each = edges[root.edges + i]
+        weights[i] = float(each.visits) if root.tried > 0 else float(each.prior)
+
+
+def best(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, worst: float) -> int:
+    return most_visited(root, nodes, edges, worst)
+
+
+VARIANT = Variant(UCB1, choose, choose, weigh, best, factor=factor, has_policy=False)
