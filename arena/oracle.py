@@ -25,8 +25,8 @@ from arena.openings import rolled
 from base.compiler import content_key
 from base.errors import UserError
 from base.files import StrPath, cache_folder, file_lock, write_text
+from base.framed_log import LogWriter, read_log
 from base.local_workers import run_jobs
-from base.log import LogWriter, read_log
 from base.seeds import generator
 from base.sent_files import SentFiles
 from base.workers import Workers

@@ -21,7 +21,7 @@ from arena.players import Player, make_player
 from arena.playing import Failure, asked, forfeited
 from base.errors import UserError, nearest
 from base.files import write_bytes, write_text
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from base.options import split
 from base.seeds import derive, generator
 from games import CHANCE, Game

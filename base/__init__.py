@@ -1,19 +1,23 @@
 """What holds for any game.
 
-bits          bit operations on 64-bit words
-compiler      plain Python functions at machine speed, with a cache that is never stale
-errors        one-line errors for people, the parser and the entry point of every command
-explaining    numba's errors in two lines
-files         durable writes, locks, leftovers, the cache folder
-lines         lines of standard input as they arrive, of bounded length
-local_workers workers on this machine: processes, threads
-log           the framed, append-only, checksummed log
-options       NAME:key=value, the grammar in which games and players are named
-seeds         seeds with a purpose, and the random generator of kernels
-sent_files    files that jobs name, for workers that do not have them
-subprocesses  other people's programs, talked to in lines and never waited for longer than a deadline
-threads       long calls that Ctrl-C, a clock or a limit can end
-workers       work done elsewhere: the protocol of tasks, jobs and results
+bits            bit operations on 64-bit words
+bitsets         sets of numbers below 64 as words
+compile_errors  numba's errors in two lines
+compiler        plain Python functions compiled by numba, with a cache that is never stale
+content         what a compiled function depends on, and a hash of that
+errors          one-line errors for users, the parser and the entry point of every command
+files           durable writes, locks, leftovers, the cache folder
+framed_log      the framed, append-only, checksummed log
+json_values     checks of values read from JSON
+kernel_cache    machine code on disk
+lines           lines of standard input as they arrive, of bounded length
+local_workers   workers on this machine: processes, threads
+options         NAME:key=value, the grammar of the names of games, players and networks
+seeds           seeds with a purpose, and the random generator of kernels
+sent_files      files that jobs name, for workers that do not have them
+subprocesses    external programs, with lines in and out and a deadline for each
+threads         long calls that Ctrl-C or a deadline can end
+workers         work done elsewhere: the protocol of tasks, jobs and results
 """
 
 import os

@@ -1,15 +1,15 @@
-"""`NAME:key=value,key=value`: the one grammar in which games and players are named, and how a name becomes a call.
+"""`NAME:key=value,key=value`: the grammar of the names of games, players and networks, and how a name becomes a call.
 
-A function's parameters are the options of what it makes, its annotations what they may be:
+A function's parameters are the options of what it makes, its annotations their allowed values:
 
     def game(size: Literal[6, 8] = 8) -> Rules: ...                       one of these
     def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5)   from 2 to 19; any finite number
-    def alphabeta(depth: int | None = None, tt: bool = True)              may be left out; on or off
-    def game(file: str, /) -> Rules: ...                                  given without its name: tree:two_ply.json
+    def alphabeta(depth: int | None = None, tt: bool = True)              optional; on or off
+    def game(file: str, /) -> Rules: ...                                  given without a key: tree:two_ply.json
 
-    def uci(command: str, /, **options: str)              and whatever else is given, as text
+    def uci(command: str, /, **options: str)              any other options, as text
 
-Values with commas, equal signs or spaces are quoted. A resolved text has all options that have a value.
+Values with commas, equal signs or spaces are quoted. A resolved text contains all options that have a value.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _SWITCH = {"on": True, "off": False, "true": True, "false": False, "1": True, "0
 
 
 def split(text: str) -> tuple[str, Given]:
-    """The name and the options as they were given; an option given without key has None. A name may end in `.py`."""
+    """The name and the options as given; an option without a key has None. A name may end in `.py`."""
     text = text.strip()
     file = re.match(
         r"(?!\w\w+:).*?\.py(?=:|$)", text
-    )  # a path may have colons, but not behind its first word: `gtp:./go.py`
+    )  # a path may contain colons, but not after its first word: `gtp:./go.py`
     where, rest = (file[0], text[file.end() + 1 :]) if file else (text.partition(":")[0], text.partition(":")[2])
     options: Given = []
     at = 0
@@ -50,7 +50,7 @@ def split(text: str) -> tuple[str, Given]:
 
 
 class Options:
-    """What may be given to one function or several, read off their signatures; `skip` names what is not the user's to give."""
+    """The options of one function or several, from their signatures; `skip` names parameters that are not options."""
 
     def __init__(self, where: str, *functions: Callable[..., Any], skip: Iterable[str] = ()) -> None:
         self.where = where
@@ -88,13 +88,13 @@ class Options:
         return defaults | {name: found[name] for name in sorted(found, key=[*defaults, *found].index)}
 
     def words(self) -> dict[str, str]:
-        """What each may be, for people."""
+        """The allowed values of each option, in words."""
         found = {}
         for name, parameter in self.parameters.items():
             default = "" if parameter.default in (parameter.empty, None) else f", default {written(parameter.default)}"
             found[name] = _in_words(self._kind(name)) + default
         if self.is_open:
-            found["…"] = "any option of its own, under its own name"
+            found["…"] = "any other option, under its own name"
         return found
 
     def text(self, resolved: dict[str, Any]) -> str:
@@ -142,7 +142,7 @@ class Options:
 
 
 def written(value: Any) -> str:
-    """A value as it may be given again."""
+    """A value as an option is written; the inverse of reading it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     short = f"{value:g}" if isinstance(value, float) else str(value)

@@ -52,7 +52,7 @@ def test_the_nearest_word_is_named_and_a_far_one_is_not() -> None:
     assert nearest("13", ["13/9", "24/20"]) == nearest("a2a1", ["e2e4", "g1f3"]) == ""
 
 
-def test_what_is_echoed_is_cut_wherever_it_stands_in_the_message() -> None:
+def test_long_input_is_cut_in_every_part_of_a_message() -> None:
     word, text = "x" * 5000, " ".join("abc" for _ in range(5000))
     assert short("abc") == "abc" and short(word) == "x" * (ECHOED - 1) + "…"
     assert echoing(f"expected a, got '{text}'", text) == f"expected a, got '{short(text)}'"
@@ -149,7 +149,7 @@ def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", ["print('x' * 10**7)", "for _ in range(10**6): print('x')", "print('x')", PARSER])
-def test_a_reader_that_has_seen_enough_causes_no_noise(tmp_path: Path, body: str) -> None:
+def test_a_closed_pipe_behind_stdout_ends_the_command_quietly(tmp_path: Path, body: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     process = start(tmp_path, body, "--help", stdout=writer)
@@ -158,7 +158,7 @@ def test_a_reader_that_has_seen_enough_causes_no_noise(tmp_path: Path, body: str
     assert (process.returncode, err) == (141, "")
 
 
-def test_an_error_is_still_said_when_nobody_reads_stdout(tmp_path: Path) -> None:
+def test_an_error_is_printed_though_stdout_is_a_closed_pipe(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     process = start(tmp_path, "print('x')\nraise UserError('wrong')", stdout=writer)
@@ -178,7 +178,7 @@ def test_ctrl_c_while_a_command_still_imports_shows_nothing(command: str, tmp_pa
 
 
 @pytest.mark.parametrize("words", [["-m", "other"], ["-c", "import base.errors"]])
-def test_programs_of_others_keep_their_ctrl_c(words: list[str], tmp_path: Path) -> None:
+def test_ctrl_c_of_other_programs_stays_theirs(words: list[str], tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "__init__.py").write_text(
         "import base, os\ntry: os.kill(os.getpid(), 2)\nexcept KeyboardInterrupt: print('own')\n"

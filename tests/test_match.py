@@ -20,7 +20,7 @@ from arena.playing import play_game
 from arena.results import Results
 from arena.statistics import Sprt
 from base.errors import UserError, run_command
-from base.log import frame_end, read_log
+from base.framed_log import frame_end, read_log
 from games import load
 from games.choice import Choice
 from games.record import GameRecord, read_records
