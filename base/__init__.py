@@ -17,6 +17,7 @@ seeds           seeds with a purpose, and the random generator of kernels
 sent_files      files that jobs name, for workers that do not have them
 subprocesses    external programs, with lines in and out and a deadline for each
 threads         long calls that Ctrl-C or a deadline can end
+values          what a value may be, by its annotation
 workers         work done elsewhere: the protocol of tasks, jobs and results
 """
 

@@ -15,19 +15,17 @@ Values with commas, equal signs or spaces are quoted. A resolved text contains a
 from __future__ import annotations
 
 import inspect
-import math
 import re
-import types
 import typing
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from base.errors import UserError, nearest, short
+from base.values import Misfit, in_words, parsed
 
 Given = list[tuple[str | None, str]]
 
 _WORD = re.compile(r"""\s*(?:(?P<key>[A-Za-z_]\w*)\s*=)?\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^,="]*))\s*(?:,|$)""")
-_SWITCH = {"on": True, "off": False, "true": True, "false": False, "1": True, "0": False}
 
 
 def split(text: str) -> tuple[str, Given]:
@@ -92,7 +90,7 @@ class Options:
         found = {}
         for name, parameter in self.parameters.items():
             default = "" if parameter.default in (parameter.empty, None) else f", default {written(parameter.default)}"
-            found[name] = _in_words(self._kind(name)) + default
+            found[name] = in_words(self._kind(name)) + default
         if self.is_open:
             found["…"] = "any other option, under its own name"
         return found
@@ -120,25 +118,10 @@ class Options:
 
     def _value(self, name: str, text: str) -> Any:
         kind = self._kind(name)
-        refusal = UserError(f"{self.where}: {name}: expected {_in_words(kind)}, got '{short(text)}'")
-        kind = _without_none(kind)
-        if get_origin(kind) is Literal:
-            by_text = {str(value): value for value in get_args(kind)}
-            if text not in by_text:
-                raise refusal
-            return by_text[text]
-        if kind is bool:
-            if text.lower() not in _SWITCH:
-                raise refusal
-            return _SWITCH[text.lower()]
-        kind, limits = _limits(kind)
         try:
-            value = kind(text) + 0.0 if kind is float else kind(text)  # -0 is 0
-        except ValueError:
-            raise refusal from None
-        if (isinstance(value, float) and not math.isfinite(value)) or (limits is not None and value not in limits):
-            raise refusal
-        return value
+            return parsed(kind, text)
+        except Misfit:
+            raise UserError(f"{self.where}: {name}: expected {in_words(kind)}, got '{short(text)}'") from None
 
 
 def written(value: Any) -> str:
@@ -148,26 +131,3 @@ def written(value: Any) -> str:
     short = f"{value:g}" if isinstance(value, float) else str(value)
     text = repr(value) if isinstance(value, float) and float(short) != value else short
     return f'"{text}"' if re.search(r"""[,="\s]""", text) else text
-
-
-def _without_none(kind: Any) -> Any:
-    if get_origin(kind) in (typing.Union, types.UnionType):
-        (kind,) = (each for each in get_args(kind) if each is not type(None))
-    return kind
-
-
-def _limits(kind: Any) -> tuple[Any, range | None]:
-    if get_origin(kind) is typing.Annotated:
-        kind, limits = get_args(kind)[:2]
-        return kind, limits if isinstance(limits, range) else None
-    return kind, None
-
-
-def _in_words(kind: Any) -> str:
-    kind = _without_none(kind)
-    if get_origin(kind) is Literal:
-        return f"one of {', '.join(map(str, get_args(kind)))}"
-    kind, limits = _limits(kind)
-    if limits is not None:
-        return f"{limits[0]} to {limits[-1]}"
-    return {int: "a whole number", float: "a finite number", str: "text", bool: "on or off"}.get(kind, str(kind))
