@@ -2,6 +2,7 @@
 
 >>> path = save(folder_of("runs/first", step=4000), net, Card(game.name, game.version, net.text, step=4000))
 >>> net, card = load(resolve("first", game), game)     # a run's name means its newest checkpoint
+>>> net, card = load_compiled(resolve("first", game), game)     # the same as a compiled kernel, without torch
 
 A checkpoint is a folder that is there whole or not at all: `weights.safetensors`, the same bytes for the same weights, and `card.json`,
 which says what the weights fit and how they came to be. Both are data: reading them executes nothing.
@@ -10,7 +11,18 @@ which says what the weights fit and how they came to be. Both are data: reading 
 import base  # first: Ctrl-C during the other imports
 from checkpoints.card import Card, Elo, commit
 from checkpoints.shelf import all_of, best, folder_of, keep_every, latest, newest_whole, resolve
-from checkpoints.store import Packed, load, pack, read_card, save, unpack, verify, write_card
+from checkpoints.store import (
+    Packed,
+    load,
+    load_compiled,
+    pack,
+    read_card,
+    save,
+    unpack,
+    unpack_compiled,
+    verify,
+    write_card,
+)
 
 __all__ = [
     "Card",
@@ -23,12 +35,14 @@ __all__ = [
     "keep_every",
     "latest",
     "load",
+    "load_compiled",
     "newest_whole",
     "pack",
     "read_card",
     "resolve",
     "save",
     "unpack",
+    "unpack_compiled",
     "verify",
     "write_card",
 ]

@@ -1,4 +1,4 @@
-"""One checkpoint, in and out: `save(folder, net, card)`, `load(path, game)`.
+"""One checkpoint, in and out: `save(folder, net, card)`, `load(path, game)`, and `load_compiled(path, game)` without torch.
 
 Loading refuses, in one sentence, whatever does not fit: another game or version, a net that nobody knows, weights that are not the
 card's, or of another shape, a file that is damaged. Nothing of a checkpoint is executed: weights are numbers, cards are JSON.
@@ -9,18 +9,22 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import safetensors
-import safetensors.torch
-import torch
-from torch import Tensor
+import numpy as np
+import safetensors.numpy
 
 from base.errors import UserError
 from base.files import StrPath, durable_folder, read_json, write_bytes, write_json
 from checkpoints.card import Card
 from games import Game
-from nets import Net, make_net
+from nets.compiled import CompiledNet
+from nets.names import Precision
+
+if TYPE_CHECKING:
+    from nets import Net
+
+Tensors = dict[str, np.ndarray[Any, Any]]
 
 WEIGHTS, CARD = "weights.safetensors", "card.json"
 
@@ -45,8 +49,11 @@ def save(folder: StrPath, net: Net, card: Card, *, overwrite: bool = False) -> P
 
 def weights_of(net: Net) -> bytes:
     """A net's state as safetensors: equal weights give equal bytes, wherever the net is and however it is laid out."""
+    import safetensors.torch
+    import torch
+
     tensors = {name: each.detach().to("cpu", torch.float32).contiguous() for name, each in net.state_dict().items()}
-    _check_finite("weights", tensors)
+    _check_finite("weights", {name: each.numpy() for name, each in tensors.items()})
     return safetensors.torch.save(tensors)
 
 
@@ -74,21 +81,35 @@ def load(path: StrPath, game: Game) -> tuple[Net, Card]:
     return unpack(pack(path), game)
 
 
+def load_compiled(path: StrPath, game: Game, precision: Precision = "auto") -> tuple[CompiledNet, Card]:
+    """The same net as one compiled kernel for this CPU, without torch. `CannotCompile` where it has no such form: `load` has it then."""
+    return unpack_compiled(pack(path), game, precision)
+
+
 def unpack(packed: Packed, game: Game) -> tuple[Net, Card]:
     """What `load` gives, of a checkpoint that was sent."""
-    where, card = packed.origin, packed.card
-    if (card.game, card.version) != (game.name, game.version):
-        expected, came = f"{game.name} (version {game.version})", f"{card.game} (version {card.version})"
-        raise UserError(f"{where}: expected a net for {expected}, got one for {came}")
-    tensors = _tensors_of(packed)
+    import torch
+
+    from nets import make_net
+
+    tensors, card = _tensors_for(packed, game), packed.card
     try:
         with torch.device("meta"):  # shapes without memory: the card may ask for any size
             _check_shapes(make_net(card.net, game), tensors)
         net = make_net(card.net, game)
     except UserError as error:
-        raise UserError(f"{where}: {error}") from None
-    net.load_state_dict(tensors)
+        raise UserError(f"{packed.origin}: {error}") from None
+    net.load_state_dict({name: torch.tensor(each) for name, each in tensors.items()})
     return net.eval(), card
+
+
+def unpack_compiled(packed: Packed, game: Game, precision: Precision = "auto") -> tuple[CompiledNet, Card]:
+    """What `load_compiled` gives, of a checkpoint that was sent."""
+    tensors = _tensors_for(packed, game)
+    try:
+        return CompiledNet.of(tensors, packed.card.net, game, precision), packed.card
+    except UserError as error:
+        raise type(error)(f"{packed.origin}: {error}") from None
 
 
 def read_card(path: StrPath) -> Card:
@@ -127,7 +148,16 @@ def verify(path: StrPath, game: Game | None = None) -> Card:
     return packed.card
 
 
-def _tensors_of(packed: Packed) -> dict[str, Tensor]:
+def _tensors_for(packed: Packed, game: Game) -> Tensors:
+    """Those of a checkpoint that must be for `game`."""
+    card = packed.card
+    if (card.game, card.version) != (game.name, game.version):
+        expected, came = f"{game.name} (version {game.version})", f"{card.game} (version {card.version})"
+        raise UserError(f"{packed.origin}: expected a net for {expected}, got one for {came}")
+    return _tensors_of(packed)
+
+
+def _tensors_of(packed: Packed) -> Tensors:
     where, data, card = Path(packed.origin) / WEIGHTS, packed.weights, packed.card
     if hash_of(data) != card.weights:
         raise UserError(
@@ -135,23 +165,23 @@ def _tensors_of(packed: Packed) -> dict[str, Tensor]:
             "damaged or exchanged"
         )
     try:
-        tensors: dict[str, Tensor] = safetensors.torch.load(data)
-    except Exception as error:  # SafetensorError, and what torch says to odd types and sizes
+        tensors: Tensors = safetensors.numpy.load(data)
+    except Exception as error:  # SafetensorError, and those of numpy about odd types and sizes
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(f"{where}: expected safetensors, got something else: {reason}") from None
     _check_finite(str(where), tensors)
     return tensors
 
 
-def _check_finite(where: str, tensors: dict[str, Tensor]) -> None:
+def _check_finite(where: str, tensors: Tensors) -> None:
     for name, tensor in tensors.items():
-        if tensor.dtype != torch.float32:
-            raise UserError(f"{where}: expected float32, got {str(tensor.dtype).removeprefix('torch.')} in {name}")
-        if not bool(torch.isfinite(tensor).all()):
+        if tensor.dtype != np.float32:
+            raise UserError(f"{where}: expected float32, got {tensor.dtype} in {name}")
+        if not np.isfinite(tensor).all():
             raise UserError(f"{where}: expected finite numbers, got others in {name}")
 
 
-def _check_shapes(net: Net, tensors: dict[str, Tensor]) -> None:
+def _check_shapes(net: Net, tensors: Tensors) -> None:
     """A net of the card's text and the weights have the same tensors."""
     expected: dict[str, Any] = {name: tuple(each.shape) for name, each in net.state_dict().items()}
     came = {name: tuple(each.shape) for name, each in tensors.items()}

@@ -8,43 +8,19 @@ net.outcome.value_loss(values, net.outcome.value_targets(utilities))     # [B]
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from games import Rules
 from nets.layers import Normed, convolution, linear, pooled
+from nets.outcome import OutcomeLayout
 
-FEW = 32
-"""Utilities that a distribution is learned over; a game that declares more of them gets one number per player."""
 _NEVER = -1e9  # a logit
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a network says of how the game will end, and the only place that turns it into utilities.
-
-    With few declared utilities it is a distribution over them, else tanh of one number: for the viewer alone where two players
-    share a zero sum, else for each player, the viewer first. V = seats · max(1, len(values)).
-    """
-
-    players: int
-    seats: int
-    """Players that the network speaks of: 1 where the other one's utility is the negative."""
-    values: tuple[float, ...]
-    """The declared utilities, ascending; none where any number is possible."""
-
-    @classmethod
-    def of(cls, rules: Rules) -> Outcome:
-        seats = 1 if rules.players == 2 and rules.zero_sum else rules.players
-        return cls(rules.players, seats, tuple(rules.values) if len(rules.values) <= FEW else ())
-
-    @property
-    def size(self) -> int:
-        """V, how many numbers the network gives."""
-        return self.seats * max(1, len(self.values))
+class Outcome(OutcomeLayout):
+    """What a network predicts about the end of a game, and the only place that turns its outputs into utilities."""
 
     def utilities(self, outputs: Tensor) -> Tensor:
         """[B, V] -> [B, P] in [-1, 1], relative: 0 = the viewer."""

@@ -16,20 +16,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from base.errors import UserError, nearest
+from base.errors import UserError
 from nets.layers import Normed
+from nets.names import Precision, choose_precision
 from nets.net import Net
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
-Precision = Literal["auto", "fp32", "bf16"]
-PRECISIONS = ("auto", "fp32", "bf16")
 
 _onednn: Any = torch.ops.mkldnn
 
@@ -157,14 +156,8 @@ def cpu_has_bf16() -> bool:
 
 def resolve_precision(precision: str, device: torch.device) -> str:
     """`fp32` or `bf16`."""
-    if precision not in PRECISIONS:
-        raise UserError(
-            f"precision: expected one of {', '.join(PRECISIONS)}, got '{precision}'{nearest(precision, PRECISIONS)}"
-        )
-    if precision != "auto":
-        return precision
     has_bf16 = cpu_has_bf16() if device.type == "cpu" else device.type == "cuda" and torch.cuda.is_bf16_supported()
-    return "bf16" if has_bf16 else "fp32"
+    return choose_precision(precision, has_bf16)
 
 
 def device_of(text: str) -> torch.device:

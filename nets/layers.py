@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-MOMENTUM, EPSILON = 0.1, 1e-5  # as torch has them
+from nets.folding import EPSILON
+
+MOMENTUM = 0.1  # as torch has it
 
 
 class Normed(nn.Module):

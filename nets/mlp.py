@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from games import Game
 from nets.layers import Normed, linear
-from nets.net import Net, parse_size
+from nets.names import parse_size
+from nets.net import Net
 
 
 def net(game: Game, size: str, /) -> Net:

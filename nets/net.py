@@ -6,10 +6,7 @@ parameters are its options, their annotations what they may be (`base/options.py
 
 from __future__ import annotations
 
-import functools
 import importlib
-import re
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,8 +17,7 @@ from base.options import Options, split
 from base.seeds import derive
 from games import Game
 from nets.heads import Outcome
-
-FOLDER = Path(__file__).parent
+from nets.names import kinds
 
 
 class Net(nn.Module):
@@ -56,15 +52,6 @@ def make_net(text: str, game: Game, seed: int = 0) -> Net:
     return net
 
 
-@functools.cache
-def kinds() -> tuple[str, ...]:
-    """Names of the kinds of networks in the folder."""
-    files = sorted(FOLDER.glob("*.py"))
-    return tuple(
-        file.stem for file in files if re.search(r"^def net\(", file.read_text(encoding="utf-8"), re.MULTILINE)
-    )
-
-
 def options_of(kind: str) -> Options:
     """What may be given to a kind of network."""
     return Options(kind, _factory(kind), skip=("game",))
@@ -74,11 +61,3 @@ def _factory(kind: str) -> Any:
     if kind not in kinds():
         raise UserError(f"unknown net '{kind}': expected one of {', '.join(kinds())}{nearest(kind, kinds())}")
     return importlib.import_module(f"nets.{kind}").net
-
-
-def parse_size(kind: str, text: str, meaning: str) -> tuple[int, int]:
-    """`3x32` as two numbers; `meaning` says of what."""
-    found = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})", text)
-    if found is None:
-        raise UserError(f"{kind}: expected {meaning}, as in {kind}:3x32, got '{text}'")
-    return int(found[1]), int(found[2])

@@ -9,9 +9,11 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from games import Game
+from nets.compiled.resnet import pooling
 from nets.heads import PolicyHead, ValueHead
 from nets.layers import Normed, convolution, pooled
-from nets.net import Net, parse_size
+from nets.names import parse_size
+from nets.net import Net
 
 
 def net(game: Game, size: str, /, pool: bool = False) -> Net:
@@ -25,8 +27,7 @@ class ResNet(Net):
         super().__init__(game)
         planes, *board = game.rules.observation
         self.stem = Normed(convolution(planes, channels, (board[0], board[1])))
-        pools = [pool and number % 2 == (blocks - 1) % 2 for number in range(blocks)]  # the last one always
-        self.tower = nn.Sequential(*[Block(channels, (board[0], board[1]), each) for each in pools])
+        self.tower = nn.Sequential(*[Block(channels, (board[0], board[1]), each) for each in pooling(blocks, pool)])
         self.policy, self.value = PolicyHead(game.rules, channels), ValueHead(game.rules, channels)
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:

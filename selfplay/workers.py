@@ -15,20 +15,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from base.sent_files import SentFiles
 from base.workers import Workers
+from checkpoints import Packed, unpack, unpack_compiled
 from games import Game, load
 from games.engine.registry import files_of
 from mcts.search import BatchEvaluator, CompiledNetwork
 from mcts.settings import SearchSettings
+from nets.compiled import CannotCompile
 from selfplay.play import GameQueue, Work
 from selfplay.settings import SelfPlaySettings
-
-if TYPE_CHECKING:
-    from checkpoints import Packed  # torch
 
 AHEAD = 2  # games that a worker has in hand beyond those it plays
 
@@ -102,11 +102,14 @@ def play_games(setup: Setup, network: Packed | None, numbers: Iterable[int], wor
 
 
 def network_of(setup: Setup, game: Game, network: Packed | None) -> tuple[CompiledNetwork | BatchEvaluator | None, str]:
-    """The network that plays, and the hash of its weights."""
+    """The network that plays, and the hash of its weights: compiled where it can be, else by torch in batches."""
     if network is None:
         return None, "uniform"
-    from checkpoints import unpack  # torch
-    from nets import Inference
+    if setup.device == "cpu":
+        with suppress(CannotCompile):
+            compiled, card = unpack_compiled(network, game, setup.precision)
+            return compiled, card.short
+    from nets import Inference  # torch
 
     net, card = unpack(network, game)
     return Inference(net, setup.settings.slots, setup.device, setup.precision, threads=1), card.short

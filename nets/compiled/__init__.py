@@ -1,0 +1,18 @@
+"""A whole network as one compiled kernel, without torch: for one position as fast as for a thousand.
+
+>>> net = CompiledNet.of(weights, "resnet:5x64,pool=off", load("connect_four"))      # weights: {name: float32 array}
+>>> logits, utilities = net(observations)                                             # any number of positions
+
+A search's kernel closes over `net.judge`, a plain function of one position, and gets the weights as an argument:
+
+>>> net.judge(net.weights, net.scratch(), observation, logits, utilities)
+
+In dependency order: `program` (a network as data), `instructions` (instruction sets), `vectors` (LLVM vector code), `layers` and
+`portable` (the operations with it and without), `forward` (`judge`), `form` (what kinds of networks provide) with `resnet` and `mlp`,
+`packing` and `reference` (what is made of a form), `compiled_net` (the class).
+"""
+
+from nets.compiled.compiled_net import CompiledNet
+from nets.compiled.form import CannotCompile
+
+__all__ = ["CannotCompile", "CompiledNet"]

@@ -1,0 +1,85 @@
+"""The compiled form's one entry: `judge_for(columns, instructions, half)` gives the plain function that judges one position."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nets.compiled import portable
+from nets.compiled.instructions import Instructions
+from nets.compiled.layers import Layers, layers
+from nets.compiled.program import CONVOLUTION, DENSE, LOGITS, PLANES, POOL, SPREAD, VECTOR
+
+Judge = Callable[[Any, Any, Any, Any, Any], None]
+
+_PORTABLE = Layers(
+    portable.planes, portable.vector, portable.convolution, portable.dense, portable.pool, portable.spread
+)
+
+
+@functools.cache  # one function per form, so that kernels that close over it are made once, too
+def judge_for(columns: int, instructions: Instructions, half: bool) -> Judge:
+    """For boards of so many columns: judge(weights, scratch, observation, logits, utilities).
+
+    `weights` is `Packed`. It reads the observation (float32 [channels, rows, columns]) and writes policy logits [A] over the mover's numbers of the actions
+    and utilities [P] relative to the mover. Plain Python, to be compiled with its caller.
+    """
+    used = _PORTABLE if instructions.is_portable else layers(columns, instructions, half)
+    planes, vector, convolution, dense, pool, spread = used
+
+    def judge(packed: Any, scratch: Any, observation: Any, logits: Any, utilities: Any) -> None:
+        weights = packed.numbers
+        for i in range(len(packed.program)):
+            op = packed.program[i]
+            kind = op.kind
+            if kind == CONVOLUTION:
+                convolution(weights, scratch, op)
+            elif kind == DENSE:
+                dense(weights, scratch, op)
+            elif kind == PLANES:
+                planes(weights, scratch, op, observation)
+            elif kind == VECTOR:
+                vector(weights, scratch, op, observation)
+            elif kind == POOL:
+                pool(weights, scratch, op)
+            elif kind == SPREAD:
+                spread(weights, scratch, op)
+            elif kind == LOGITS:
+                write_logits(scratch, op, logits)
+            else:
+                write_utilities(weights, scratch, op, utilities)
+
+    return judge
+
+
+def write_logits(scratch: Any, op: Any, logits: Any) -> None:
+    """[cell][plane] -> [plane][cell], or a vector as it is."""
+    for plane in range(op.channels):
+        for cell in range(op.rows):
+            logits[op.target + plane * op.rows + cell] = scratch[op.source + cell * op.source_step + plane]
+
+
+def write_utilities(weights: Any, scratch: Any, op: Any, utilities: Any) -> None:
+    """What `nets.outcome.Outcome.utilities` does with one row."""
+    seats, values = op.rows, op.channels
+    for seat in range(seats):
+        if values == 0:
+            utilities[seat] = np.float32(math.tanh(scratch[op.source + seat]))
+            continue
+        first = op.source + seat * values
+        most = scratch[first]
+        for i in range(1, values):
+            most = max(most, scratch[first + i])
+        total, mean = 0.0, 0.0
+        for i in range(values):
+            share = math.exp(scratch[first + i] - most)
+            total += share
+            mean += share * weights[op.weights + i]
+        least, greatest = weights[op.weights], weights[op.weights + values - 1]
+        utilities[seat] = np.float32(min(max(mean / total, least), greatest))
+    if seats < len(utilities):  # two players share a zero sum
+        utilities[1] = -utilities[0]

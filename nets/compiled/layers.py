@@ -1,0 +1,174 @@
+"""The operations of a network for CPUs with vector instructions: loops over tiles, whose insides are in `vectors.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from nets.compiled import vectors
+from nets.compiled.instructions import Instructions
+from nets.compiled.program import BLOCK
+
+
+class Layers(NamedTuple):
+    """One function per kind of operation, each of (weights, scratch, operation); `planes` and `vector` have the observation as well."""
+
+    planes: Callable[..., None]
+    vector: Callable[..., None]
+    convolution: Callable[..., None]
+    dense: Callable[..., None]
+    pool: Callable[..., None]
+    spread: Callable[..., None]
+
+
+def layers(columns: int, instructions: Instructions, half: bool) -> Layers:
+    """For boards of so many columns. `half`: activations and most weights are bf16."""
+    planes, vector = _input(half)
+    pool, spread = _pooling(half)
+    return Layers(planes, vector, _convolution(columns, instructions, half), _dense(instructions, half), pool, spread)
+
+
+def _convolution(columns: int, instructions: Instructions, half: bool) -> Callable[..., None]:
+    widest = len(instructions.positions)
+
+    def kernel(blocks: int) -> Callable[..., None]:
+        """One row of the board × `blocks` blocks of output channels."""
+        inside = vectors.row(_cut(columns, instructions.positions[blocks - 1]), blocks, half)
+
+        def row(weights: Any, scratch: Any, op: Any, block: int, y: int) -> None:
+            above, words = op.window_rows // 2, op.window_columns * op.source_step
+            first = max(above - y, 0)  # rows of the window that lie on the board
+            last = min(op.window_rows, op.rows + above - y)
+            factors = op.weights + BLOCK * words * (block * op.window_rows + blocks * first)
+            source = op.source + (y + first - above) * op.source_row - op.window_columns // 2 * op.source_step
+            offset = y * op.target_row + block * (BLOCK if op.is_full or not half else BLOCK // 2)
+            added = op.added + offset if op.added >= 0 else -1
+            inside(
+                weights, scratch, factors, op.bias + BLOCK * block, source, last - first, op.source_row, words,
+                op.source_step, op.target + offset, op.target_step, added, op.relu, op.is_full,
+            )  # fmt: skip
+
+        return row
+
+    if widest == 1:
+        narrow = kernel(1)
+
+        def convolution_by_one(weights: Any, scratch: Any, op: Any) -> None:
+            for block in range(op.blocks):
+                for y in range(op.rows):
+                    narrow(weights, scratch, op, block, y)
+
+        return convolution_by_one
+
+    one, two, three = kernel(1), kernel(2), kernel(3)
+
+    def convolution(weights: Any, scratch: Any, op: Any) -> None:
+        block = 0
+        while block < op.blocks:  # as `Instructions.tiles` has it
+            left = op.blocks - block
+            for y in range(op.rows):
+                if left == 3:
+                    three(weights, scratch, op, block, y)
+                elif left >= 2:
+                    two(weights, scratch, op, block, y)
+                else:
+                    one(weights, scratch, op, block, y)
+            block += 3 if left == 3 else min(left, 2)
+
+    return convolution
+
+
+def _cut(columns: int, most: int) -> tuple[int, ...]:
+    """A row in as few parts of at most `most` positions as there can be, about equally long."""
+    parts = -(-columns // most)
+    return tuple((columns + part) // parts for part in range(parts))
+
+
+def _dense(instructions: Instructions, half: bool) -> Callable[..., None]:
+    together = instructions.dense
+    wide, single = vectors.dense(together, 2, False), vectors.dense(1, 4, False)
+
+    def dense_full(weights: Any, scratch: Any, op: Any) -> None:
+        block = 0
+        while block < op.blocks:
+            factors, bias = op.weights + BLOCK * op.words * block, op.bias + BLOCK * block
+            target = op.target + BLOCK * block
+            if op.blocks - block >= together:
+                wide(weights, scratch, factors, bias, op.source, op.words, target, op.relu, 1)
+                block += together
+            else:
+                single(weights, scratch, factors, bias, op.source, op.words, target, op.relu, 1)
+                block += 1
+
+    if not half:
+        return dense_full
+    wide_half, single_half = vectors.dense(together, 2, True), vectors.dense(1, 4, True)
+
+    def dense(weights: Any, scratch: Any, op: Any) -> None:
+        if op.is_half == 0:
+            dense_full(weights, scratch, op)
+            return
+        block = 0
+        while block < op.blocks:
+            factors, bias = op.weights + BLOCK * op.words * block, op.bias + BLOCK * block
+            target = op.target + block * (BLOCK if op.is_full else BLOCK // 2)
+            if op.blocks - block >= together:
+                wide_half(weights, scratch, factors, bias, op.source, op.words, target, op.relu, op.is_full)
+                block += together
+            else:
+                single_half(weights, scratch, factors, bias, op.source, op.words, target, op.relu, op.is_full)
+                block += 1
+
+    return dense
+
+
+def _pooling(half: bool) -> tuple[Callable[..., None], Callable[..., None]]:
+    pool_block, spread_block = vectors.pool(half), vectors.spread(half)
+    words = BLOCK // 2 if half else BLOCK
+
+    def pool(weights: Any, scratch: Any, op: Any) -> None:
+        for block in range(op.blocks):
+            mean = op.target + BLOCK * block
+            pool_block(
+                weights, scratch, op.source + words * block, op.rows, op.source_row, op.columns, op.source_step,
+                mean, mean + BLOCK * op.blocks,
+            )  # fmt: skip
+
+    def spread(weights: Any, scratch: Any, op: Any) -> None:
+        for block in range(op.blocks):
+            spread_block(
+                weights, scratch, op.vector + BLOCK * block, op.target + words * block,
+                op.rows, op.target_row, op.columns, op.target_step,
+            )  # fmt: skip
+
+    return pool, spread
+
+
+def _input(half: bool) -> tuple[Callable[..., None], Callable[..., None]]:
+    if not half:
+        from nets.compiled import portable
+
+        return portable.planes, portable.vector
+    pair = vectors.pair()
+
+    def planes(weights: Any, scratch: Any, op: Any, observation: Any) -> None:
+        for channel in range(0, op.channels - 1, 2):
+            for y in range(op.rows):
+                for x in range(op.columns):
+                    word = op.target + y * op.target_row + x * op.target_step + channel // 2
+                    pair(weights, scratch, word, observation[channel, y, x], observation[channel + 1, y, x])
+        if op.channels % 2:
+            last = op.channels - 1
+            for y in range(op.rows):
+                for x in range(op.columns):
+                    word = op.target + y * op.target_row + x * op.target_step + last // 2
+                    pair(weights, scratch, word, observation[last, y, x], 0.0)
+
+    def vector(weights: Any, scratch: Any, op: Any, observation: Any) -> None:
+        numbers = observation.reshape(-1)
+        for i in range(0, op.channels - 1, 2):
+            pair(weights, scratch, op.target + i // 2, numbers[i], numbers[i + 1])
+        if op.channels % 2:
+            pair(weights, scratch, op.target + op.channels // 2, numbers[op.channels - 1], 0.0)
+
+    return planes, vector

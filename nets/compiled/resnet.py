@@ -1,0 +1,36 @@
+"""The compiled form of `nets/resnet.py`."""
+
+from __future__ import annotations
+
+from nets.compiled.form import FormLayers, T
+from nets.names import parse_size
+
+
+def pooling(blocks: int, pool: bool) -> list[bool]:
+    """Which blocks pool: every other one, the last always."""
+    return [pool and number % 2 == (blocks - 1) % 2 for number in range(blocks)]
+
+
+def form(layers: FormLayers[T], size: str, /, pool: bool = False) -> None:
+    blocks, channels = parse_size("resnet", size, "BLOCKSxCHANNELS")
+    x = layers.normed("stem", layers.observation())
+    for number, pools in enumerate(pooling(blocks, pool)):
+        name = f"tower.{number}"
+        hidden = layers.normed(f"{name}.first", x)
+        if pools:
+            board = layers.pooled(hidden, max(1, channels // 4))
+            hidden = layers.spread(hidden, layers.linear(f"{name}.tell", board))
+        x = layers.normed(f"{name}.second", hidden, add=x)
+    policy_head(layers, x)
+    layers.value(layers.linear("value.out", layers.normed("value.hidden", layers.normed("value.mix", x), exact=True)))
+
+
+def policy_head(layers: FormLayers[T], x: T) -> None:
+    """As `nets.heads.PolicyHead`."""
+    x = layers.normed("policy.mix", x)
+    if layers.has("policy.flat"):
+        layers.policy(layers.linear("policy.flat", x))
+    elif layers.has("policy.rest"):
+        layers.policy(layers.linear("policy.planes", x), layers.linear("policy.rest", layers.pooled(x)))
+    else:
+        layers.policy(layers.linear("policy.planes", x))
