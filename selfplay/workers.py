@@ -13,7 +13,6 @@ at the end none has much more left than the others.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -63,7 +62,7 @@ class SelfPlay:
         return self.setup.settings.slots + AHEAD
 
     def prepare(self) -> None:
-        compile_for(self.setup)
+        compile_for(self.setup, self.network)
 
     def worker(self) -> GameWorker:
         self.files.unpack()
@@ -115,13 +114,19 @@ def network_of(setup: Setup, game: Game, network: Packed | None) -> tuple[Compil
     return Inference(net, setup.settings.slots, setup.device, setup.precision, threads=1), card.short
 
 
-@functools.lru_cache(maxsize=1)
-def compile_for(setup: Setup) -> None:
-    """Compile what a worker needs, by playing one short game."""
+_compiled: set[tuple[Setup, str]] = set()
+
+
+def compile_for(setup: Setup, network: Packed | None) -> None:
+    """Compile what a worker needs, by playing one short game; once for each kind of network."""
+    key = setup, network.card.net if network is not None else ""
+    if key in _compiled:
+        return
+    _compiled.add(key)
     game = load(setup.game)
     few = replace(setup.settings, slots=1, simulations=2, fast_simulations=2, resign=1.0)
     queue = GameQueue(game, few, setup.search, setup.seed)
-    queue.use(None, "")
+    queue.use(*network_of(replace(setup, settings=few), game, network))
     queue.add(0)
     while queue.is_busy:
         queue.step()
