@@ -14,18 +14,16 @@ at the end none has much more left than the others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from base.sent_files import SentFiles
 from base.workers import Workers
-from checkpoints import Packed, unpack, unpack_compiled
+from checkpoints import Packed, ready
 from games import Game, load
 from games.engine.registry import files_of
 from mcts.search import BatchEvaluator, CompiledNetwork
 from mcts.settings import SearchSettings
-from nets.compiled import CannotCompile
 from selfplay.play import GameQueue, Work
 from selfplay.settings import SelfPlaySettings
 
@@ -96,22 +94,15 @@ def play_games(setup: Setup, network: Packed | None, numbers: Iterable[int], wor
     """The games of these numbers."""
     game = load(setup.game)
     setup.settings.check(game)
-    for _, played in workers.run(SelfPlay(setup, network, SentFiles.of(files_of(game))), numbers):
+    for _, played in workers.run(SelfPlay(setup, network, files_of(game)), numbers):
         yield played
 
 
 def network_of(setup: Setup, game: Game, network: Packed | None) -> tuple[CompiledNetwork | BatchEvaluator | None, str]:
-    """The network that plays, and the hash of its weights: compiled where it can be, else by torch in batches."""
+    """The network that plays, and the hash of its weights."""
     if network is None:
         return None, "uniform"
-    if setup.device == "cpu":
-        with suppress(CannotCompile):
-            compiled, card = unpack_compiled(network, game, setup.precision)
-            return compiled, card.short
-    from nets import Inference  # torch
-
-    net, card = unpack(network, game)
-    return Inference(net, setup.settings.slots, setup.device, setup.precision, threads=1), card.short
+    return ready(network, game, setup.settings.slots, setup.device, setup.precision), network.card.short
 
 
 _compiled: set[tuple[Setup, str]] = set()

@@ -1,12 +1,11 @@
-"""Which games are small enough for the exact solver, and what the others are told."""
+"""Which games are small enough for the exact solver, and how the others are refused."""
 
 import pytest
 
-from arena.forfeit import Forfeit
 from arena.openings import Opening
-from arena.players import make_player
-from arena.playing import play_game
-from arena.sample import oracle_sample
+from arena.players import Forfeit, make_player
+from arena.referee import play_game
+from arena.solved_positions import draw_positions
 from base.errors import UserError
 from classical.solvable import GAMES, LATE, MIDDLE, Trial, decisions, require
 from games import CHANCE, load
@@ -23,14 +22,14 @@ def test_a_game_with_easy_late_positions_gives_a_sample_but_no_player():
     require(othello, LATE)
     with pytest.raises(
         UserError, match=r"half the way .* within 100,000 nodes each; got othello:size=8, where it solved \d"
-    ) as told:
+    ) as refusal:
         make_player("solver:mb=1", othello)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_chess_is_refused_at_once_by_the_player_and_by_the_sample():
     chess = load("chess")
-    for ask in (lambda: make_player("solver:mb=1", chess), lambda: oracle_sample(chess, 5)):
+    for ask in (lambda: make_player("solver:mb=1", chess), lambda: draw_positions(chess, 5).positions):
         with pytest.raises(
             UserError, match=r"expected a game small enough for the exact solver.*got chess, where it solved"
         ):
@@ -50,17 +49,17 @@ def test_half_of_the_games_decide():
         require(game, Trial("nowhere", 0.0, 1, 1))
 
 
-def test_with_a_limit_of_its_own_the_solver_plays_any_position_that_it_suffices_for():
+def test_with_a_limit_of_its_own_the_solver_plays_any_position_within_it():
     chess = load("chess")
     player = make_player("solver:mb=1,nodes=20000", chess)
     assert player.text == "solver:mb=1,distance=off,nodes=20000"
     mate = chess.parse("6k1/5ppp/8/8/8/8/8/R6K w - - 0 1")
     assert chess.name_of(player.choose(mate).action) == "a1a8"
-    with pytest.raises(Forfeit, match=r"solver: not solved after 20001 nodes, .*; nodes=N says how many it may take"):
+    with pytest.raises(Forfeit, match=r"solver: not solved after 20001 nodes, .*; nodes=N sets the limit"):
         player.choose(chess.initial())
 
 
-def test_what_is_not_solved_within_the_limit_loses_the_game_with_the_reason():
+def test_a_position_not_solved_within_the_limit_forfeits_the_game():
     game = load("connect_four")
     players = [make_player("solver:mb=1,nodes=100", game), make_player("random", game)]
     record = play_game(game, players, Opening(), 1)

@@ -1,0 +1,101 @@
+"""`python -m arena choose`: positions in, moves out, a line each.
+
+A line of input is the actions from the start by name (empty: the start itself), or `position:` and the game's own notation. The answer
+is one JSON object; for a finished game or a line that cannot be read it is `{"error": …}`. An answer depends on its line alone: every
+position is a new game for the player.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import sys
+from typing import Any
+
+from arena.commands import add_workers
+from arena.players import PackedPlayer, kept_player, make_player, pack_player
+from base.errors import UserError
+from base.lines import Lines, whole
+from base.local_workers import run_jobs
+from games import Game, load
+from games.choice import Candidate, Choice
+from games.engine.registry import files_of
+
+POSITION = "position:"
+
+
+def add_choose(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("game", metavar="GAME")
+    parser.add_argument("--player", required=True, metavar="PLAYER", help="as in alphabeta:depth=6")
+    add_workers(parser)
+
+
+def run_choose(options: argparse.Namespace) -> int:
+    game = load(options.game)
+    packed = pack_player(make_player(options.player, game))  # compiled before the workers start
+    function = functools.partial(answer, game.spec, packed)
+    code, files = 0, files_of(game).unpack
+    for _, found in run_jobs(function, Lines(sys.stdin), options.workers, initializer=files, ordered=True):
+        code = 1 if found.startswith('{"error"') else code
+        print(found, flush=True)
+    return code
+
+
+def answer(spec: str, packed: PackedPlayer, line: str) -> str:
+    """The player's choice in the position of a line, as one line of JSON. For workers."""
+    game, player = load(spec), kept_player(spec, packed)
+    try:
+        state = state_of(game, line)
+        player.new_game()
+        return json.dumps(as_json(game, player.choose(state)), ensure_ascii=False)
+    except UserError as error:
+        return json.dumps({"error": str(error)}, ensure_ascii=False)
+
+
+def state_of(game: Game, line: str) -> Any:
+    """The position that a line describes."""
+    text = whole(line).strip()
+    if text.startswith(POSITION):
+        return game.parse(text.removeprefix(POSITION))
+    return game.play(text)
+
+
+def as_json(game: Game, choice: Choice) -> dict[str, Any]:
+    """A choice as JSON: actions by name, values as the mover's utility in [-1, 1]."""
+    return rounded(
+        {
+            "action": game.names[choice.action],
+            "value": choice.value,
+            "proven": choice.proven,
+            "pv": [game.names[action] for action in choice.pv],
+            "depth": choice.depth,
+            "nodes": choice.nodes,
+            "seconds": choice.seconds,
+            "actions": {game.names[each.action]: _candidate(each) for each in choice.actions},
+        }
+    )
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if candidate.value is not None:
+        found |= {"value": candidate.value, "bound": candidate.bound}
+    if candidate.visits is not None:
+        found["visits"] = candidate.visits
+    if candidate.prior is not None:
+        found["prior"] = candidate.prior
+    return found
+
+
+def rounded(found: dict[str, Any]) -> dict[str, Any]:
+    """For JSON: all floats in it, at any depth, rounded to six decimals."""
+    return {key: _rounded(value) for key, value in found.items()}
+
+
+def _rounded(found: Any) -> Any:
+    if isinstance(found, dict):
+        return rounded(found)
+    if isinstance(found, list):
+        return [_rounded(each) for each in found]
+    return round(found, 6) if isinstance(found, float) else found
