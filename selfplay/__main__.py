@@ -15,8 +15,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from base.errors import Arguments, UserError, run_command, short
+from base.framed_log import LogWriter, read_log
 from base.local_workers import cores, opened
-from base.log import LogWriter, read_log
 from base.options import split
 from base.seeds import derive
 from games import Game, builtin_games, load

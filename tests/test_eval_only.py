@@ -12,7 +12,7 @@ from test_linear import random_games
 
 from arena.players import make_player
 from base.errors import UserError
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from classical.eval import Eval
 from games import load
 from games.record import GameRecord, finished

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from base.errors import UserError
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from checkpoints import Card, save
 from games import load
 from games.record import make_record, read_records

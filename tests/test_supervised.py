@@ -8,7 +8,7 @@ import pytest
 from miniature import GAME, run, tiny, weights
 
 from base.errors import UserError
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from checkpoints import all_of, verify
 from games import load
 from games.record import GameRecord, make_record, read_records

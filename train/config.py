@@ -13,15 +13,15 @@ at all.
 from __future__ import annotations
 
 import dataclasses
-import math
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar
 
-from base.errors import UserError, nearest
+from base.errors import UserError, nearest, nearest_of
+from base.values import Misfit, checked
 from games import Game
 from mcts.puct import PUCT
 from mcts.settings import SearchSettings
@@ -185,8 +185,7 @@ def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
     given: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
-            near = nearest(key, known) or _elsewhere(key, where)
-            raise UserError(f"unknown key '{where}{key}'{near}")
+            raise UserError(f"unknown key '{where}{key}'{_near(key, known, where)}")
         if is_dataclass(hints[key]):
             if not isinstance(value, dict):
                 raise UserError(f"{where}{key}: expected a section, got {_written(value)}")
@@ -219,38 +218,21 @@ def _keys(kind: type[SearchSettings]) -> set[str]:
     return {each.name for each in fields(kind)}
 
 
-def _elsewhere(key: str, where: str) -> str:
-    """The nearest key of any section."""
+def _near(key: str, known: list[str], where: str) -> str:
+    """A key without its section is found in the sections, those of every search method among them."""
     if where:
-        return ""
-    sections = {each.name: typing.get_type_hints(Config)[each.name] for each in fields(Config)}
-    inner = {
-        name.name: f"{section}.{name.name}"
-        for section, kind in sections.items()
-        if is_dataclass(kind)
-        for name in fields(kind)
-    }
-    near = nearest(key, inner)
-    return f"; did you mean '{inner[near.split(chr(39))[1]]}'?" if near else ""
+        return nearest(key, known)
+    sections = [(name, kind) for name, kind in typing.get_type_hints(Config).items() if is_dataclass(kind)]
+    sections += [("search", settings_class(name)) for name in names()]
+    inner = {each.name: f"{section}.{each.name}" for section, kind in sections for each in fields(kind)}
+    return nearest(key, known) or nearest_of(key, inner)
 
 
 def _checked(kind: Any, value: Any, where: str) -> Any:
-    """The value, if it is of the field's type; whole numbers stand for fractions too."""
-    if get_origin(kind) is Literal:
-        if value not in get_args(kind):
-            raise UserError(f"{where}: expected one of {', '.join(map(str, get_args(kind)))}, got {_written(value)}")
-        return value
-    words = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text"}
-    if get_origin(kind) is tuple:
-        inner = get_args(kind)[0]
-        if not isinstance(value, list | tuple):
-            raise UserError(f"{where}: expected a list, got {_written(value)}")
-        return tuple(_checked(inner, each, where) for each in value)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if type(value) is not kind or (kind is float and not math.isfinite(value)):
-        raise UserError(f"{where}: expected {words[kind]}, got {_written(value)}")
-    return value
+    try:
+        return checked(kind, value)
+    except Misfit as wrong:
+        raise UserError(f"{where}: expected {wrong.expected}, got {_written(wrong.got)}") from None
 
 
 def _written(value: Any) -> str:

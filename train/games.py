@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from base.errors import UserError
-from base.log import LogWriter, read_log
+from base.framed_log import LogWriter, read_log
 from games import Game
 from games.record import GameRecord
 

@@ -1,10 +1,12 @@
-"""What numba says of a mistake in forty lines, in two: file and line, and the cause in plain words. Used by `base/compiler.py`.
+"""numba's forty lines about a mistake in the source as two: file and line, and the cause in plain words. Used by `base/compiler.py`.
 
     begin()                                     # a compilation
     note(error)                                 # at every call in it that fails, innermost first
     raise UserError(explained(error, function))
 
-An error changes on its way out through the functions that call one another: what it was about stays, where it happened may not.
+On its way out through the functions that call one another, an error keeps its cause but may lose its place; hence `note`. Some errors
+have no place at all (a missing field is a bare KeyError, an unknown attribute of a module a bare AttributeError): only numba's own
+frames in the traceback have the instruction that it was compiling.
 """
 
 from __future__ import annotations
@@ -36,13 +38,13 @@ _PLAIN_WORDS = [
     ),
     (
         r"Cannot infer the type of variable '(.*?)(?:\.\d+)?'.*",
-        r"what '\1' holds can't be told: nothing is ever put into it",
+        r"what '\1' holds is unknown: nothing is ever put into it",
     ),
     (r"Cannot unify (.*) and (.*) for '(.*?)(?:\.\d+)?',.*", r"'\3' is of two types: \1 and \2"),
     (r"Can't unify return type from the following types: (.*)", r"it returns values of several types: \1"),
     (r"Use of unsupported opcode \((\w+)\) found.*", r"such a statement has no compiled form (\1)"),
     (r"(.*?)\.?\s*Raised from .*", r"\1"),
-    (r".*exception_match\(.*", "exceptions can be told apart only by `except Exception`"),
+    (r".*exception_match\(.*", "exceptions can be caught only by `except Exception`"),
     (r"The use of yield in a closure is unsupported\.", "a generator expression has no compiled form; a loop has"),
     (r"^NameError: ", ""),
     (
@@ -57,12 +59,12 @@ _failures: list[tuple[str, tuple[Path, int]]] = []  # of the compilation under w
 
 
 def begin() -> None:
-    """A compilation starts: what earlier ones failed at is of no interest. (numba compiles one thing at a time.)"""
+    """A compilation starts: forget the failures of earlier ones. (numba compiles one function at a time.)"""
     _failures.clear()
 
 
 def note(error: Exception) -> None:
-    """A call failed to compile; what becomes of the error on its way out no longer says where it happened."""
+    """A call failed to compile: record its places, which the error may lose on its way out."""
     _failures.extend((_cause(error), place) for place in _places(error))
 
 
@@ -71,7 +73,7 @@ def explained(error: Exception, function: types.FunctionType) -> str:
     cause = _cause(error)
     known = [place for what, place in _failures if what == cause] + _places(error)
     stands = Path(function.__code__.co_filename), function.__code__.co_firstlineno
-    # What this folder's own helpers were handed, their caller is to blame for.
+    # A wrong argument of a helper in this folder is a mistake of its caller.
     file, line = min(known, key=lambda place: place[0].is_relative_to(_HERE), default=stands)
     return f"{_shortest(file)}, line {line}: can't be compiled\n{cause}"
 
@@ -80,7 +82,7 @@ def _cause(error: Exception) -> str:
     text = _text(error)
     causes = [line.strip() for line in text.splitlines() if line.strip() and not _NOISE.match(line.strip())]
     cause = causes[0] if causes else type(error).__name__
-    if "No implementation of function" in cause:  # the call it failed on stands three lines below
+    if "No implementation of function" in cause:  # the failed call is three lines below
         called = next((line for line in text.splitlines() if line.strip().startswith(">>>")), "")
         cause = f"no such operation for these types: {called.replace('>>>', '').strip()}"
     elif isinstance(error, KeyError):
@@ -97,8 +99,7 @@ def _text(error: Exception) -> str:
 
 
 def _places(error: Exception) -> list[tuple[Path, int]]:
-    """Where in the source it may have gone wrong, the best guess first: as the message says, innermost first; then where numba was
-    looking when it failed."""
+    """Possible places of the mistake, the likeliest first: those in the message, innermost first; then those in numba's frames."""
     return [(file, line) for file, line in _all_places(error) if not file.resolve().is_relative_to(_NUMBA)]
 
 
@@ -116,7 +117,7 @@ def _all_places(error: Exception) -> Iterator[tuple[Path, int]]:
 
 
 def _missing_field(error: KeyError) -> str:
-    """numba looks a record's fields up in a dictionary, and says no more than that the key is missing."""
+    """numba looks a record's fields up in a dictionary, so the error is a bare KeyError."""
     record = _frames(error)[-1].f_locals.get("self")
     if not isinstance(record, numba.types.Record):
         return f"KeyError: {error}"

@@ -1,4 +1,4 @@
-"""The framed log: what was acknowledged comes back, what was damaged never does."""
+"""The framed log: acknowledged frames come back, damaged ones never."""
 
 import multiprocessing
 import os
@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base import log
+from base import framed_log
 from base.errors import UserError
-from base.log import FRAME_LIMIT, HEADER, MARKER, LogWriter, frame_end, read_log
+from base.framed_log import FRAME_LIMIT, HEADER, MARKER, LogWriter, frame_end, read_log
 
 ROOT = Path(__file__).parents[1]
 
@@ -54,7 +54,7 @@ def ignore(message: str) -> None:
 
 
 @given(payloads)
-def test_what_was_appended_comes_back_in_order_with_its_offset(frames: list[bytes]) -> None:
+def test_appended_frames_come_back_in_order_with_their_offsets(frames: list[bytes]) -> None:
     with log_of(frames) as (path, offsets):
         assert list(read_log(path)) == list(zip(offsets, frames, strict=True))
         for index, offset in enumerate(offsets):
@@ -73,7 +73,7 @@ def test_a_log_is_continued_where_it_ended(first: list[bytes], second: list[byte
 
 
 @given(payloads.filter(bool), st.data())
-def test_torn_tail_is_dropped_and_said(frames: list[bytes], data: st.DataObject) -> None:
+def test_torn_tail_is_dropped_and_reported(frames: list[bytes], data: st.DataObject) -> None:
     with log_of(frames) as (path, offsets):
         size = path.stat().st_size
         kept = data.draw(st.integers(0, size - 1))
@@ -90,7 +90,7 @@ def test_torn_tail_is_dropped_and_said(frames: list[bytes], data: st.DataObject)
         assert contents(path) == [*whole, b"next"]
 
 
-def test_a_torn_tail_is_a_warning_unless_somebody_else_is_told(tmp_path: Path) -> None:
+def test_a_torn_tail_is_a_warning_unless_report_is_given(tmp_path: Path) -> None:
     path = tmp_path / "games.log"
     path.write_bytes(HEADER + MARKER)
     with pytest.warns(UserWarning, match="dropped 4 bytes of an unfinished frame at 12"):
@@ -131,8 +131,8 @@ def test_flipped_byte_is_never_returned_as_data(frames: list[bytes], data: st.Da
         assert skipped == frames[:hit] + frames[hit + 1 :]
 
 
-def test_damage_is_passed_over_even_across_search_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "_WINDOW", 16)
+def test_damage_is_skipped_even_across_search_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(framed_log, "_WINDOW", 16)
     for size in range(60):
         path = tmp_path / f"{size}.log"
         with LogWriter(path) as writer:
@@ -144,7 +144,7 @@ def test_damage_is_passed_over_even_across_search_windows(tmp_path: Path, monkey
         assert [payload for _, payload in read_log(path, on_damage="skip")] == [b"second"]
 
 
-def test_a_log_as_payload_of_a_torn_frame_is_not_taken_for_frames(tmp_path: Path) -> None:
+def test_a_log_inside_the_payload_of_a_torn_frame_is_not_read_as_frames(tmp_path: Path) -> None:
     inner, outer = tmp_path / "inner.log", tmp_path / "outer.log"
     with LogWriter(inner) as writer:
         writer.append(b"inner")
@@ -164,19 +164,19 @@ def test_a_length_beyond_the_file_or_the_limit_allocates_nothing(tmp_path: Path)
     for length in (FRAME_LIMIT, FRAME_LIMIT + 1, 2**32 - 1):
         path.write_bytes(HEADER + MARKER + struct.pack("<II", length, 0) + b"short")
         with Watched(path) as file:
-            assert list(log._frames(file, path, len(HEADER), path.stat().st_size, "raise")) == []
+            assert list(framed_log._frames(file, path, len(HEADER), path.stat().st_size, "raise")) == []
 
 
 def test_a_frame_above_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with LogWriter(tmp_path / "games.log") as writer:
         writer.append(bytes(10))
         writer.append(bytes(11))
-    monkeypatch.setattr(log, "FRAME_LIMIT", 10)
+    monkeypatch.setattr(framed_log, "FRAME_LIMIT", 10)
     assert contents(tmp_path / "games.log") == [bytes(10)]
 
 
 def test_a_payload_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "FRAME_LIMIT", 10)
+    monkeypatch.setattr(framed_log, "FRAME_LIMIT", 10)
     with LogWriter(tmp_path / "games.log") as writer:
         with pytest.raises(UserError, match=r"games\.log: expected a payload of at most 10 bytes, got 11"):
             writer.append(bytes(11))
@@ -204,7 +204,7 @@ def test_a_start_beyond_the_end_is_refused(tmp_path: Path) -> None:
         list(read_log(tmp_path / "games.log", 13))
 
 
-def test_a_second_writer_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
+def test_a_second_writer_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
     path = tmp_path / "games.log"
     with LogWriter(path) as writer:
         with pytest.raises(UserError, match=r"games\.log: expected to be the only writer of this log"):
@@ -214,7 +214,7 @@ def test_a_second_writer_is_refused_until_the_first_is_gone(tmp_path: Path) -> N
     assert contents(path) == [b"unharmed"]
 
 
-def test_a_closed_log_is_free_though_a_forked_child_still_has_it_open(tmp_path: Path) -> None:
+def test_a_closed_log_can_be_opened_while_a_forked_child_has_it_open(tmp_path: Path) -> None:
     with LogWriter(tmp_path / "games.log"):
         child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
         child.start()
@@ -237,7 +237,7 @@ def test_a_failed_append_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.Mon
             self.full = os.fstat(self.fileno()).st_size > 60
             return int(written)
 
-    monkeypatch.setattr(log, "FileIO", FillsUp)
+    monkeypatch.setattr(framed_log, "FileIO", FillsUp)
     path = tmp_path / "games.log"
     path.write_bytes(HEADER)
     with LogWriter(path) as writer:
@@ -249,10 +249,10 @@ def test_a_failed_append_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.Mon
     assert contents(path) == [b"first", b"second"]
 
 
-def test_a_live_reader_sees_a_prefix_and_can_follow(tmp_path: Path) -> None:
+def test_a_reader_of_a_growing_log_gets_a_prefix_and_can_follow(tmp_path: Path) -> None:
     path = tmp_path / "games.log"
     code = (
-        "import sys\nfrom base.log import LogWriter\nlog = LogWriter(sys.argv[1])\nprint(flush=True)\n"
+        "import sys\nfrom base.framed_log import LogWriter\nlog = LogWriter(sys.argv[1])\nprint(flush=True)\n"
         "for n in range(3000): log.append(b'%d' % n * (n % 50))\nprint(flush=True)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=ROOT, stdout=subprocess.PIPE) as writer:
@@ -272,7 +272,7 @@ def test_acknowledged_frames_survive_sigkill(tmp_path: Path) -> None:
     rng = random.Random(7)
     path = tmp_path / "games.log"
     code = (
-        "import sys\nfrom base.log import LogWriter\n"
+        "import sys\nfrom base.framed_log import LogWriter\n"
         "log = LogWriter(sys.argv[1], report=lambda message: None)\nbegin = int(sys.argv[2])\n"
         "for n in range(begin, begin + 10**6):\n"
         "    log.append(b'%08d' % n * (1 + n % 2000))\n    print(n, flush=True)"

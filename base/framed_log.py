@@ -17,9 +17,9 @@
     Integers are little-endian.
 
 A killed writer leaves a prefix of its last frame: a *torn tail*, which ends reading and which the next writer drops.
-A bad frame with a whole frame somewhere behind it is something else, *damage*: it is reported, and nothing is dropped.
-The marker makes frames findable behind a damaged length; the offset in the checksum keeps a log inside a payload from
-passing for frames of this one.
+A bad frame with a whole frame somewhere after it is *damage*: it is reported, and nothing is dropped.
+The marker makes it possible to find frames after a damaged length. The offset in the checksum prevents that a log inside a
+payload is read as frames of this one.
 """
 
 import os
@@ -66,7 +66,7 @@ class LogWriter:
             raise
 
     def append(self, payload: bytes) -> int:
-        """Write one frame and return its offset. It is there whole, or (disk full, Ctrl-C) not at all."""
+        """Write one frame and return its offset. After an error (disk full, Ctrl-C) nothing of it is there."""
         if len(payload) > FRAME_LIMIT:
             raise UserError(f"{self.path}: expected a payload of at most {FRAME_LIMIT} bytes, got {len(payload)}")
         start = self._end
@@ -82,7 +82,7 @@ class LogWriter:
         return start
 
     def sync(self) -> None:
-        """What was appended survives a power failure once this returns."""
+        """Everything appended survives a power failure once this returns."""
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class LogWriter:
 
     def _end_of_last_frame(self, report: Callable[[str], object]) -> int:
         size = os.fstat(self._file.fileno()).st_size
-        if not _has_header(self._file, self.path):  # new, or its maker was killed
+        if not _has_header(self._file, self.path):  # new, or its first writer was killed
             self._file.truncate(0)
             self._file.write(HEADER)
             self.sync()
@@ -122,8 +122,8 @@ def read_log(
 ) -> Iterator[tuple[int, bytes]]:
     """The (offset, payload) of every whole frame that is in the log now, from the frame at offset `start` on.
 
-    A writer may be at work meanwhile: to follow it, start again at `frame_end` of the last frame. A torn tail ends the
-    iteration. Damage raises a UserError after all that lies before it; with "skip" it is passed over, which gives
+    A writer may append meanwhile: to follow it, start again at `frame_end` of the last frame. A torn tail ends the
+    iteration. Damage raises a UserError after all frames before it; with "skip" it is skipped, which gives
     everything that can still be read.
     """
     with FileIO(path) as file:
@@ -135,12 +135,12 @@ def read_log(
 
 
 def frame_end(offset: int, payload: bytes) -> int:
-    """The offset of whatever follows the frame of `payload` at `offset`."""
+    """The offset after the frame of `payload` at `offset`."""
     return offset + _FRAME.size + len(payload)
 
 
 def _has_header(file: FileIO, path: StrPath) -> bool:
-    """False for a file that has only begun to be a log."""
+    """False for a file whose header is not complete yet."""
     file.seek(0)
     header = file.read(len(HEADER))
     if header == HEADER:
@@ -161,7 +161,7 @@ def _frames(file: FileIO, path: StrPath, start: int, end: int, on_damage: str) -
             found = _next_whole_frame(file, offset, end)
             if found is None:
                 return
-            # A live writer may just have cut a torn tail off and written on, so the frame is given a second look.
+            # A live writer may have cut off a torn tail and appended since, so the frame is read again.
             payload = _payload_at(file, offset, end)
             if payload is None:
                 if on_damage == "raise":
@@ -173,7 +173,7 @@ def _frames(file: FileIO, path: StrPath, start: int, end: int, on_damage: str) -
 
 
 def _payload_at(file: FileIO, offset: int, end: int) -> bytes | None:
-    """What the frame at `offset` carries; None unless it lies there whole and sound, before `end`."""
+    """The payload of the frame at `offset`; None unless the frame is whole, correct, and ends before `end`."""
     file.seek(offset)
     head = file.read(_FRAME.size)
     if len(head) < _FRAME.size:
@@ -186,7 +186,7 @@ def _payload_at(file: FileIO, offset: int, end: int) -> bytes | None:
 
 
 def _next_whole_frame(file: FileIO, offset: int, end: int) -> int | None:
-    """Where the first whole frame behind `offset` begins."""
+    """The offset of the first whole frame after `offset`."""
     base = offset + 1
     while base < end:
         file.seek(base)
