@@ -1,41 +1,47 @@
-"""Accuracy against an oracle: how often a player's move keeps what the position is worth, and what its values are worth.
+"""Accuracy against the solver: how often a player's moves keep the value of a position, and how good its values are.
 
     python -m arena accuracy connect_four alphabeta:depth=8 --sample 500 --seed 1
     python -m arena accuracy connect_four solver --positions positions.txt --json
 
-    sample = oracle_sample(game, 500, seed=1)                   # arena/sample.py
+    sample = draw_positions(game, 500, seed=1).positions                 # arena/solved_positions.py
     found = measure(game, make_player("uct:sims=1000", game), sample)
     found.kept.share, found.kept.interval, found.brier
 
-A move *keeps* the value if the position after it is worth to the mover what the position before it was; it is also *quickest* if, among
-those, it wins soonest or loses latest. Each position is a game of its own to the player: nothing is remembered from one to the next.
+A move *keeps* the value if the position after it has the same value for the mover as the position before it. It is also *quickest* if,
+among those moves, it wins soonest or loses latest. Every position is a new game for the player.
 
-The value that a player gives with its move, v in [-1, 1] for the mover, is held against the true one, z. The Brier score is the mean of
-((v+1)/2 - (z+1)/2)² (Brier 1950): 0 is perfect, 0.25 what always saying a draw costs where there is none. The sign is right if v > 0
-where the mover wins and v < 0 where it loses. Shares have 95 % intervals by Wilson (1927), means by the normal distribution.
+The player's value v in [-1, 1] for the mover is compared with the true value z. The Brier score is the mean of ((v+1)/2 - (z+1)/2)²
+(Brier 1950): 0 is perfect, 0.25 is a constant draw where there are no draws. The sign is right if v > 0 where the mover wins and v < 0
+where it loses. Shares have 95 % intervals by Wilson (1927), means by the normal distribution.
 """
 
 from __future__ import annotations
 
+import argparse
 import functools
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arena.choosing import rounded, state_of
-from arena.oracle import STAGES, Solved
-from arena.players import Player, make_player
+from arena.choose import rounded, state_of
+from arena.commands import Progress, add_workers, progress_bar
+from arena.players import PackedPlayer, Player, kept_player, make_player, pack_player
+from arena.solved_positions import STAGES, Solved, draw_positions, read_positions
+from base.errors import UserError
+from base.local_workers import opened, run_jobs
 from base.seeds import derive
+from base.workers import Workers
 from games import Game, load
 
 Z = 1.959964  # of 95 %
-BINS = 5  # of the values said, from -1 to 1
+BINS = 5  # of the player's values, from -1 to 1
 
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many."""
+    """A share: `hits` of `of`."""
 
     hits: int
     of: int
@@ -46,7 +52,7 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 %, by Wilson."""
+        """The 95 % interval by Wilson."""
         if not self.of:
             return None
         n, p = self.of, self.hits / self.of
@@ -66,20 +72,20 @@ class Mean:
 
 @dataclass(frozen=True)
 class Bin:
-    """Positions whose value the player put between two numbers."""
+    """The positions whose value by the player lies between two numbers."""
 
     least: float
     most: float
     of: int
-    said: float
-    """The mean of what the player said."""
+    predicted: float
+    """The player's mean value."""
     true: float
-    """The mean of what is so."""
+    """The true mean value."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a player said to one position."""
+    """A player's choice in one position."""
 
     action: int
     value: float
@@ -89,36 +95,36 @@ class Answer:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What `measure` found. Values are the mover's throughout."""
+    """The result of `measure`. Values are the mover's throughout."""
 
     game: str
     player: str
     """Its resolved text."""
     kept: Share
-    """Moves that keep the value, of the positions in which some move does not."""
+    """Moves that keep the value, in positions where some move does not."""
     quickest: Share | None
-    """Moves that also win soonest or lose latest, of those positions whose distances are known; None where none are."""
+    """Moves that also win soonest or lose latest, in positions with known distances; None where there are none."""
     by_stage: dict[str, Share]
     """`kept` by fifth of the game."""
     by_value: dict[str, Share]
-    """`kept` by what the position is worth: win, draw, loss."""
+    """`kept` by the value of the position: win, draw, loss."""
     by_source: dict[str, Share]
-    """`kept` by whose games the positions come from."""
+    """`kept` by the origin of the positions."""
     brier: Mean
     sign: Share
-    """Values with the right sign, of the positions that are won or lost."""
+    """Values with the right sign, in positions that are won or lost."""
     bins: tuple[Bin, ...]
-    """What was said beside what is so."""
+    """The player's values against the true ones."""
     seconds: float
-    """In the mean, a move."""
+    """Mean time of a move."""
 
     @property
     def stages(self) -> dict[int, Share]:
-        """`by_stage`, the fifths counted from 1; without what has no known stage."""
+        """`by_stage` with the fifths numbered from 1; without positions of unknown stage."""
         return {stage + 1: self.by_stage[name] for stage in range(STAGES) if (name := _stage(stage)) in self.by_stage}
 
     def as_json(self) -> dict[str, Any]:
-        """Shares and means with their intervals; null where there is nothing to count."""
+        """The object that `accuracy --json` prints; null for a share of no positions."""
         found = {
             "game": self.game,
             "player": self.player,
@@ -131,7 +137,7 @@ class Accuracy:
             "brier": {"mean": self.brier.mean, "interval": list(self.brier.interval)},
             "sign": _share(self.sign),
             "calibration": [
-                {"from": each.least, "to": each.most, "of": each.of, "said": each.said, "true": each.true}
+                {"from": each.least, "to": each.most, "of": each.of, "predicted": each.predicted, "true": each.true}
                 for each in self.bins
             ],
             "seconds_per_move": self.seconds,
@@ -139,38 +145,43 @@ class Accuracy:
         return rounded(found)
 
 
-def measure(game: Game, player: Player, sample: Sequence[Solved]) -> Accuracy:
-    """Ask the player for a move in every position of the sample."""
-    return summary(game, player.text, sample, [ask(game, player, solved.line) for solved in sample])
+def measure(
+    game: Game,
+    player: Player,
+    sample: Sequence[Solved],
+    workers: Workers | int = 0,
+    progress: Progress = lambda done, total: None,
+) -> Accuracy:
+    """The player's accuracy on a sample."""
+    function = functools.partial(answer_line, game.spec, pack_player(player))
+    answers = []
+    for _, found in run_jobs(function, [solved.line for solved in sample], workers, ordered=True):
+        answers.append(found)
+        progress(len(answers), len(sample))
+    return summary(game, player.text, sample, answers)
 
 
-def ask(game: Game, player: Player, line: str) -> Answer:
-    """The player's word on one position. It depends on nothing else: what is random in it, on the position's text."""
+def answer(game: Game, player: Player, line: str) -> Answer:
+    """The player's choice in one position: a function of the position alone, whose text seeds the player."""
     player.new_game(derive(0, "accuracy", line))
     choice = player.choose(state_of(game, line))
     return Answer(choice.action, min(1.0, max(-1.0, choice.value)), choice.seconds)
 
 
-def asked(job: tuple[str, str, str]) -> Answer:
-    """(game, player, line) -> the answer. For worker processes: each makes the player once."""
-    game = load(job[0])
-    return ask(game, _seated(game, job[1]), job[2])
+def answer_line(spec: str, packed: PackedPlayer, line: str) -> Answer:
+    """The same for workers."""
+    return answer(load(spec), kept_player(spec, packed), line)
 
 
-@functools.lru_cache(maxsize=1)
-def _seated(game: Game, player: str) -> Player:
-    return make_player(player, game)
-
-
-def summary(game: Game, who: str, sample: Sequence[Solved], answers: Sequence[Answer]) -> Accuracy:
-    """What the answers to a sample amount to."""
+def summary(game: Game, player: str, sample: Sequence[Solved], answers: Sequence[Answer]) -> Accuracy:
+    """The accuracy of a sample's answers."""
     pairs = list(zip(sample, answers, strict=True))
     choices = [pair for pair in pairs if pair[0].has_choice]
     timed = [pair for pair in choices if pair[0].quickest]
     decided = [pair for pair in pairs if pair[0].value != 0]
     return Accuracy(
         game=game.name,
-        player=who,
+        player=player,
         kept=_kept(choices),
         quickest=Share(sum(answer.action in solved.quickest for solved, answer in timed), len(timed))
         if timed
@@ -191,7 +202,7 @@ def _kept(pairs: Iterable[tuple[Solved, Answer]]) -> Share:
 
 
 def _split(pairs: list[tuple[Solved, Answer]], name: Callable[[Solved], str], names: list[str]) -> dict[str, Share]:
-    """`kept` by name, in the order of `names`; those without positions are left out."""
+    """`kept` by group, in the order of `names`; empty groups are left out."""
     shares = {each: _kept(pair for pair in pairs if name(pair[0]) == each) for each in names}
     return {each: share for each, share in shares.items() if share.of}
 
@@ -213,14 +224,77 @@ def _mean(numbers: Sequence[float]) -> Mean:
 
 
 def _bins(pairs: list[tuple[float, float]]) -> Iterable[Bin]:
-    """(said, true) by what was said; empty bins are left out."""
+    """Bins of (predicted, true) by the predicted value; empty bins are left out."""
     for i in range(BINS):
         here = [pair for pair in pairs if min(int((pair[0] + 1) / 2 * BINS), BINS - 1) == i]
         if here:
-            said, true = (sum(each) / len(here) for each in zip(*here, strict=True))
-            yield Bin(round(2 * i / BINS - 1, 6), round(2 * (i + 1) / BINS - 1, 6), len(here), said, true)
+            predicted, true = (sum(each) / len(here) for each in zip(*here, strict=True))
+            yield Bin(round(2 * i / BINS - 1, 6), round(2 * (i + 1) / BINS - 1, 6), len(here), predicted, true)
 
 
 def _share(share: Share) -> dict[str, Any]:
     interval = None if share.interval is None else list(share.interval)
     return {"share": share.share, "interval": interval, "hits": share.hits, "of": share.of}
+
+
+def add_accuracy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("game", metavar="GAME")
+    parser.add_argument("player", metavar="PLAYER", help="as in uct:sims=1000")
+    parser.add_argument(
+        "--positions", metavar="FILE", help="a file of positions, a line each as in `choose`, instead of a sample"
+    )
+    parser.add_argument("--sample", type=int, default=500, metavar="N", help="number of positions in the sample")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the sample")
+    parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
+    add_workers(parser)
+
+
+def run_accuracy(options: argparse.Namespace) -> int:
+    game = load(options.game)
+    player = make_player(options.player, game)  # an early error, and compiled before the workers start
+    with opened(options.workers) as workers:
+        with progress_bar("solving", "position") as progress:
+            if options.positions is not None:
+                sample = read_positions(game, options.positions, workers, progress)
+            else:
+                sample = draw_positions(game, options.sample, options.seed, workers, progress)
+        if not sample.positions:
+            raise UserError(
+                f"{options.positions}: expected positions that the solver can solve, got {sample.unsolved} that are too hard"
+            )
+        with progress_bar(options.player, "position") as progress:
+            accuracy = measure(game, player, sample.positions, workers, progress)
+    if options.json:
+        left_out = {"unsolved": sample.unsolved, "missing": sample.missing}
+        print(json.dumps(accuracy.as_json() | left_out, ensure_ascii=False))
+    else:
+        print(report(accuracy, options.player, sample.unsolved, sample.missing))
+    return 0
+
+
+def report(found: Accuracy, player: str, unsolved: int, missing: int) -> str:
+    """The report for the terminal."""
+    rows = [("keeps the value", found.kept)]
+    rows += [(f"  {name} of the game", each) for name, each in found.by_stage.items()]
+    rows += [(f"  in a {name}", each) for name, each in found.by_value.items()]
+    rows += [(f"  from games of {name}", each) for name, each in found.by_source.items() if name != "file"]
+    rows += [("and is quickest", found.quickest or Share(0, 0)), ("value of the right sign", found.sign)]
+    lines = [f"{found.game}: {player}", f"{found.brier.of} positions, {1000 * found.seconds:.1f} ms a move", ""]
+    lines += [f"{name:<32}{_words(each)}" for name, each in rows]
+    low, high = found.brier.interval
+    lines += [f"{'Brier score':32}{found.brier.mean:.4f}  [{low:.4f}, {high:.4f}]", ""]
+    lines += [f"{'value':>16}{'positions':>11}{'mean':>8}{'true':>8}   (the mover's: 1 wins, -1 loses)"]
+    for each in found.bins:
+        lines.append(f"{each.least:+7.1f} … {each.most:+.1f}{each.of:11}{each.predicted:+8.2f}{each.true:+8.2f}")
+    if unsolved:
+        lines.append(f"\n{unsolved} positions were too hard for the solver and are left out")
+    if missing:
+        lines.append(f"\n{missing} positions fewer than --sample: no more were found")
+    return "\n".join(lines)
+
+
+def _words(share: Share) -> str:
+    if share.interval is None:
+        return "n/a"
+    low, high = share.interval
+    return f"{share.hits / share.of:6.1%}  [{low:.1%}, {high:.1%}]  {share.hits} of {share.of}"

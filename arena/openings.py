@@ -1,16 +1,16 @@
-"""Where the games of a match begin: distinct positions that nobody has won yet, from a seed or from a file.
+"""Openings of a match: distinct positions that are not yet decided, from a seed or from a file.
 
     plies=4           four random plies
     plies=2-6         two to six
-    plies=4+          four; when there are no others, five, and so on up to half a random game
-    FILE              a line of moves each, or `position:` and the game's own notation; empty lines and lines with # are passed over
-    FILE.pgn, .sgf    games of chess, of go: each is an opening of all its moves
-    (nothing)         plies=K+ for the K that gives a thousand openings, but no more than a third of a random game
+    plies=4+          four; once all of those are used, five, and so on up to half a random game
+    FILE              a line of moves each, or `position:` and the game's own notation; empty lines and lines with # are ignored
+    FILE.pgn, .sgf    games of chess or go, each an opening of all its moves
+    (nothing)         plies=K+ with the K that gives a thousand openings, at most a third of a random game
 
-Two openings are the same if they lead to one position or, where the game declares symmetries, to mirror images of one. An opening is
-left out if a glance shows it to be won: two players, zero sum, no dice, and alpha-beta proves it within GLANCE positions (where a game
-has so many moves that these don't reach two plies ahead nothing is looked at). If nothing else is found, as in small games without
-draws, won ones are taken too: both sides play them. When there are no further openings, they come again from the first.
+Two openings are the same if they lead to the same position or, where the game declares symmetries, to mirror images of one position.
+In games of two players with zero sum and no dice, an opening is left out if alpha-beta proves a win within CHECK positions (no check
+where a game has too many moves to reach two plies within them). If nothing else is found, as in small games without draws, decided
+openings are used: both sides play them. When there are no further openings, they repeat from the first.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arena.choosing import POSITION, state_of
+from arena.choose import POSITION, state_of
 from base.errors import UserError
 from base.seeds import Rng, below, generator, uniform
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from games import CHANCE, Game
 from games.record import read_records
 
-PLENTY = 1000  # openings that the default is to give
-WALKS = 32  # random games that it is estimated from
+PLENTY = 1000  # number of openings that the default provides
+WALKS = 32  # random games from which that number is estimated
 SUFFIXES = (".pgn", ".sgf")
-TRIES = 300  # in a row without a new opening: there are no more
-GLANCE = 1000  # positions
+TRIES = 300  # random openings in a row without a new one before the supply counts as exhausted
+CHECK = 1000  # positions
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Opening:
 
 
 class Openings:
-    """The openings of a match, without end: iterate. `text` says what they are, `notes` what was left out of a file."""
+    """An endless iterable of openings. `text` is their resolved source; `notes` describes openings that were left out."""
 
     def __init__(self, game: Game, source: str = "", seed: int = 0) -> None:
         self.game, self.seed, self.notes = game, seed, ""
@@ -83,7 +83,7 @@ class Openings:
             self._rng = generator(seed, "openings")
 
     def __iter__(self) -> Iterator[Opening]:
-        for number in itertools.count():  # from the first again, whoever iterates anew
+        for number in itertools.count():  # each iteration starts from the first
             if number >= len(self._found) and not self._is_exhausted:
                 self._is_exhausted = not self._find()
             if not self._found:
@@ -92,11 +92,11 @@ class Openings:
 
     @property
     def distinct(self) -> int | None:
-        """How many there are, once that is known."""
+        """The number of distinct openings, once it is known."""
         return len(self._found) if self._is_exhausted else None
 
     def _find(self) -> bool:
-        """One more, where there is one."""
+        """Add one more opening; False where there is none."""
         known = -1
         while True:
             few, many = self._plies
@@ -113,10 +113,8 @@ class Openings:
 
     def _take_decided(self) -> list[Opening]:
         if not self._decided:
-            raise UserError(
-                f"openings: expected positions of {self.game.name} where the game goes on, found none by {self.text}"
-            )
-        self.notes = f"all {len(self._decided)} openings of {self.text} are won for one side already"
+            raise UserError(f"openings: expected unfinished positions of {self.game.name}, got none by {self.text}")
+        self.notes = f"all {len(self._decided)} openings of {self.text} are already won for one side"
         return self._decided
 
     def _add(self, opening: Opening, state: Any) -> bool:
@@ -139,12 +137,14 @@ class Openings:
             self._add(opening, opening.state(self.game))
         self._is_exhausted = True
         if not count:
-            raise UserError(f"{path}: expected openings, a line each, got none")
+            raise UserError(f"{path}: expected one opening per line, got none")
         if self._found and len(self._found) < count:
-            self.notes = f"{path}: left out {count - len(self._found)} of {count} openings: played out, won already, or given twice"
+            self.notes = (
+                f"{path}: left out {count - len(self._found)} of {count} openings: finished, already won, or repeated"
+            )
 
     def _written(self, path: Path) -> Iterator[Opening]:
-        """What stands in a file. A game of PGN or SGF is an opening of all its moves."""
+        """The openings in a file. A game of PGN or SGF is an opening of all its moves."""
         game = self.game
         if path.suffix.lower() in SUFFIXES:
             for record in read_records(path, game):
@@ -166,16 +166,16 @@ class Openings:
 
 
 def walk(game: Game, rng: Rng, plies: int) -> list[int]:
-    """Random actions from the start, as many as asked for, or fewer to the end of the game."""
+    """Up to so many random actions from the start, fewer where the game ends."""
     state = game.initial()
     actions: list[int] = []
     while len(actions) < plies and not game.is_terminal(state):
-        actions.append(rolled(game, state, rng))
+        actions.append(random_action(game, state, rng))
         state = game.result(state, actions[-1])
     return actions
 
 
-def rolled(game: Game, state: Any, rng: Rng) -> int:
+def random_action(game: Game, state: Any, rng: Rng) -> int:
     """A random action: uniform where a player moves, by its probability where chance does."""
     legal = game.legal_actions(state)
     if game.to_move(state) != CHANCE:
@@ -189,14 +189,14 @@ def rolled(game: Game, state: Any, rng: Rng) -> int:
 
 
 def mean_length(game: Game) -> float:
-    """Plies of a random game."""
+    """The mean number of plies of a random game."""
     return game.random_games(WALKS, 0)[1]
 
 
 def default_plies(game: Game) -> int:
-    """The fewest random plies that give PLENTY of openings, but at most a third of a random game.
+    """The fewest random plies that give PLENTY of openings, at most a third of a random game.
 
-    Their number is Knuth's (1975) estimate: the mean product of the numbers of choices along random walks.
+    The number of openings is Knuth's (1975) estimate: the mean product of the numbers of choices along random walks.
     """
     rng = generator(0, "plies of an opening")
     length = mean_length(game)
@@ -205,14 +205,14 @@ def default_plies(game: Game) -> int:
         for i, state in enumerate(states):
             if not game.is_terminal(state):
                 products[i] *= len(game.legal_actions(state))
-                states[i] = game.result(state, rolled(game, state, rng))
+                states[i] = game.result(state, random_action(game, state, rng))
         if sum(products) >= PLENTY * WALKS * (1 + len(game.rules.symmetries)):
             return plies
     return max(1, min(int(length / 3), game.rules.max_plies - 1))
 
 
 def canonical(game: Game, state: Any) -> bytes:
-    """Equal for positions that are the same, or mirror images of each other: what the mover sees, turned to the least of its images."""
+    """Equal for positions that are equal or mirror images: the least image of the mover's observation under the symmetries."""
     mover = game.to_move(state)
     viewer = mover if mover is not None and mover != CHANCE else 0
     planes = game.observe(state, viewer).ravel()
@@ -222,11 +222,11 @@ def canonical(game: Game, state: Any) -> bytes:
 
 
 def decider(game: Game) -> Callable[[Any], bool]:
-    """is_decided(state): a glance proves that one side wins."""
+    """is_decided(state): whether a short search proves a win for one side."""
     rules = game.rules
-    if game.players != 2 or not rules.zero_sum or rules.chance is not None or rules.max_legal**2 > 4 * GLANCE:
+    if game.players != 2 or not rules.zero_sum or rules.chance is not None or rules.max_legal**2 > 4 * CHECK:
         return lambda state: False
-    search = AlphaBeta(game, AlphaBetaSettings(nodes=GLANCE, tt_mb=1))
+    search = AlphaBeta(game, AlphaBetaSettings(nodes=CHECK, tt_mb=1))
     search.prepare()
 
     def is_decided(state: Any) -> bool:

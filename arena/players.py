@@ -1,27 +1,31 @@
-"""Everything that can choose a move, made from one line of text: `make_player("alphabeta:depth=6,tt=off", load("othello"))`.
+"""Players by name: `make_player("alphabeta:depth=6,tt=off", load("othello"))`.
 
     random · human · minimax:depth=4 · maxn:depth=3 · expectiminimax:depth=2 · alphabeta:depth=6
     alphabeta:ms=100,eval=PATH · uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver
     uci:"stockfish",ms=100 · gtp:"gnugo --mode gtp"
 
-`python -m arena players` lists them with their options. A player's `text` is the resolved one, with every option that has a value; its
-`name` is the text with files by what they hold: what results are stored under. `human` plays at the terminal only
-(arena/terminal.py). Any player takes `book=PATH`, an opening book that is asked first.
+`python -m arena players` lists the kinds and their options. This project's own searches are the functions `make_…` below. Each file of
+`arena/engines/` that defines a function `player` is one more kind, named after the file.
+
+A player's `text` is its resolved text, with every option that has a value. Its `name` is the same text with files identified by their
+content; results are stored under it. `human` plays only at the terminal (arena/terminal.py). Every player accepts `book=PATH`, an
+opening book that is tried before the search.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib
 import inspect
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
-from arena.engines import GRACE, Grace
-from arena.forfeit import Forfeit
-from arena.gtp import Gtp
-from arena.uci import Uci
 from base.errors import UserError, nearest
+from base.files import cache_folder, write_bytes
 from base.options import Options, split
 from base.seeds import below, derive, generator
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
@@ -32,7 +36,7 @@ from classical.maxn import MaxN
 from classical.minimax import Minimax
 from classical.solvable import LATE, MIDDLE, require
 from classical.solver import Solver, Unsolved
-from games import CHANCE, Game
+from games import CHANCE, Game, load
 from games.choice import Candidate, Choice
 from mcts.player import TreePlayer
 from mcts.ucb1 import UCB1
@@ -40,14 +44,26 @@ from mcts.variant import settings_class
 
 Depth = Annotated[int, range(1, 101)]
 Count = Annotated[int, range(1, 2**31 - 1)]
-SOLVER_NODES = 1_000_000_000  # for a move, where nothing else is said: the empty board of connect four takes fewer
+SOLVER_NODES = 1_000_000_000  # for a move, without `nodes`: the empty board of connect four takes fewer
+ENGINES = Path(__file__).parent / "engines"
+FILES = ("checkpoint", "eval", "book")  # options that name a file or a checkpoint's folder
+KEPT = 8  # players that a worker process keeps: their tables take memory
 
 
 class Thinker(Protocol):
-    """What a search has to offer to be a player. It may also offer `new_game()`, `advance(action)`, `prepare()`: to compile, and
-    have a `seed`, which is set before `new_game()`."""
+    """A search that can be a player. Optional members: `new_game()`; `advance(action)`, an action was played; `prepare()`, compile;
+    and `seed`, which is set before `new_game()`."""
 
     def choose(self, state: Any) -> Choice: ...
+
+
+class Forfeit(UserError):
+    """Raised by `choose` where a player crashes, exceeds its time, names an illegal move, or resigns. In a game it loses, and the
+    reason is recorded; elsewhere it is a one-line error."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class RandomMover:
@@ -68,17 +84,17 @@ class RandomMover:
 
 
 class ExactMover(Solver):
-    """Who does not know plays nothing: a position that the limit does not do loses the game."""
+    """Plays proven moves only: it forfeits where its limit is too small for the position."""
 
     def choose(self, state: Any) -> Choice:
         try:
             return super().choose(state)
         except Unsolved as limit:
-            raise Forfeit(f"solver: {limit}; nodes=N says how many it may take") from None
+            raise Forfeit(f"solver: {limit}; nodes=N sets the limit") from None
 
 
 class Player:
-    """One seat at the board: told of every move that is played, asked for its own."""
+    """One seat in a game: `advance` receives every action that is played, `choose` returns its own."""
 
     def __init__(
         self,
@@ -92,13 +108,13 @@ class Player:
     ) -> None:
         self.text, self.game, self.thinker, self.book, self.seed = text, game, thinker, book, seed
         self.ms = ms
-        """Milliseconds that a move may take; None without a limit by the clock."""
+        """Time limit of a move in milliseconds, or None."""
         self.name = name or text
-        """Whose results these are: the text with what files hold in place of where they lie."""
+        """The text with files identified by content; results are stored under it."""
         self._rng = generator(seed, "book")
 
     def new_game(self, seed: int | None = None) -> None:
-        """The next position belongs to another game: forget this one. `seed` sets what is random in it apart from other games."""
+        """Forget the current game. `seed` gives this game its own random numbers."""
         drawn = self.seed if seed is None else derive(seed, "player", self.seed)
         self._rng = generator(drawn, "book")
         if hasattr(self.thinker, "seed"):
@@ -106,11 +122,11 @@ class Player:
         getattr(self.thinker, "new_game", lambda: None)()
 
     def advance(self, action: int) -> None:
-        """`action` has been played on the board, by whomever."""
+        """`action` has been played, by any player."""
         getattr(self.thinker, "advance", lambda action: None)(action)
 
     def choose(self, state: Any) -> Choice:
-        """The move to play, and the thinking behind it."""
+        """The action to play, with the search's result."""
         mover = self.game.to_move(state)
         if mover is None or mover == CHANCE:
             what = "a finished game" if mover is None else "one where chance is to move"
@@ -122,7 +138,7 @@ class Player:
         return Choice(found, score, pv=(found,), counters={"book": 1})
 
 
-# ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the searches of this project, by kind; the docstring is the line that `python -m arena players` prints ──────────────
 
 
 def make_random(game: Game, /, seed: int = 0) -> Thinker:
@@ -131,7 +147,7 @@ def make_random(game: Game, /, seed: int = 0) -> Thinker:
 
 
 def make_human(game: Game, /) -> Thinker:
-    """you, at the terminal: python -m arena play"""
+    """a person at the terminal, in: python -m arena play"""
     raise UserError("human: expected a program, got a person, who plays in: python -m arena play GAME human PLAYER")
 
 
@@ -150,9 +166,9 @@ def make_expectiminimax(game: Game, /, depth: Depth, pruning: bool = True, eval:
     return Expectiminimax(game, depth, eval_of(game, eval), pruning)
 
 
-def make_alphabeta(game: Game, /, eval: str | None = None, **organs: Any) -> Thinker:
-    """alpha-beta, every organ switchable; two players, zero sum, no dice"""
-    return AlphaBeta(game, AlphaBetaSettings(**organs), eval_of(game, eval))
+def make_alphabeta(game: Game, /, eval: str | None = None, **settings: Any) -> Thinker:
+    """alpha-beta with enhancements that can be switched off one by one; two players, zero sum, no dice"""
+    return AlphaBeta(game, AlphaBetaSettings(**settings), eval_of(game, eval))
 
 
 def make_uct(
@@ -196,25 +212,6 @@ def make_solver(
     return mover
 
 
-def make_uci(
-    game: Game,
-    command: str,
-    /,
-    ms: Count | None = None,
-    nodes: Count | None = None,
-    depth: Depth | None = None,
-    grace: Grace = GRACE,
-    **options: str,
-) -> Thinker:
-    """somebody else's chess engine, spoken to by UCI; `Skill_Level=3` and the like are the engine's own options"""
-    return Uci(game, command, ms, nodes, depth, grace, options)
-
-
-def make_gtp(game: Game, command: str, /, ms: Count | None = None, grace: Grace = GRACE) -> Thinker:
-    """somebody else's go program, spoken to by GTP"""
-    return Gtp(game, command, ms, grace)
-
-
 LEAVES_BY_CLOCK = 8
 """Of one tree, judged together: five times the simulations of one at a time, where a search need not be the same twice."""
 
@@ -254,7 +251,7 @@ def make_net(
     )
 
 
-FACTORIES: dict[str, Callable[..., Thinker]] = {
+OWN: dict[str, Callable[..., Thinker]] = {
     "random": make_random,
     "human": make_human,
     "minimax": make_minimax,
@@ -263,10 +260,20 @@ FACTORIES: dict[str, Callable[..., Thinker]] = {
     "alphabeta": make_alphabeta,
     "uct": make_uct,
     "solver": make_solver,
-    "uci": make_uci,
-    "gtp": make_gtp,
     "net": make_net,
 }
+
+
+# ── from a text to a player ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@functools.cache
+def kinds() -> dict[str, Callable[..., Thinker]]:
+    """The function that makes each kind of player: those above, and `player` of each file in `arena/engines/`."""
+    files = [
+        file for file in sorted(ENGINES.glob("*.py")) if re.search(r"^def player\(", file.read_text("utf-8"), re.M)
+    ]
+    return OWN | {file.stem: importlib.import_module(f"arena.engines.{file.stem}").player for file in files}
 
 
 def with_book(book: str | None = None) -> None:
@@ -274,29 +281,24 @@ def with_book(book: str | None = None) -> None:
 
 
 def options_of(kind: str) -> Options:
-    """What may be given to a kind of player."""
-    sources: list[Callable[..., Any]] = [FACTORIES[kind], with_book]
+    """The options of a kind of player."""
+    sources: list[Callable[..., Any]] = [kinds()[kind], with_book]
     if kind == "alphabeta":
         sources.insert(0, AlphaBetaSettings)
-    return Options(kind, *sources, skip=("game", "organs"))
+    return Options(kind, *sources, skip=("game", "settings"))
 
 
 def make_player(text: str, game: Game) -> Player:
-    """The player that `text` names. A wrong name, key or value is one line: what was given, what is allowed, the nearest."""
-    kind, given = split(text)
-    if kind not in FACTORIES:
-        known = ", ".join(FACTORIES)
-        raise UserError(f"unknown player '{kind}': expected one of {known}{nearest(kind, FACTORIES)}")
-    options = options_of(kind)
-    resolved = options.resolve(given)
+    """The player that `text` describes. An unknown kind, option or value is a one-line error that names what is allowed."""
+    kind, options, resolved = parse_player(text)
     path = resolved.pop("book")
     if kind == "net":
         from checkpoints import resolve
 
-        # a run goes on, this player stays who it is
+        # this checkpoint, whatever a run saves later
         resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
         resolved["leaves"] = resolved["leaves"] or (LEAVES_BY_CLOCK if resolved["ms"] else 1)
-    thinker: Thinker = options.call(FACTORIES[kind], resolved, game)
+    thinker: Thinker = options.call(kinds()[kind], resolved, game)
     getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None
     resolved["book"] = path
@@ -304,14 +306,25 @@ def make_player(text: str, game: Game) -> Player:
     return Player(kind + options.text(resolved), game, thinker, book, resolved.get("seed", 0), resolved.get("ms"), name)
 
 
+def parse_player(text: str) -> tuple[str, Options, dict[str, Any]]:
+    """The kind of a player, the options of that kind, and their values, `book` last."""
+    kind, given = split(text)
+    if kind not in kinds():
+        known = ", ".join(kinds())
+        raise UserError(f"unknown player '{kind}': expected one of {known}{nearest(kind, kinds())}")
+    options = options_of(kind)
+    resolved = options.resolve(given)
+    return kind, options, resolved | {"book": resolved.pop("book")}
+
+
 def by_content(resolved: dict[str, Any]) -> dict[str, Any]:
-    """Options with files by what they hold: a network is the hash of its weights, wherever it lies; other files are PATH#HASH."""
+    """Options with files identified by content: a network by the hash of its weights, other files as PATH#HASH."""
     found = dict(resolved)
     if "checkpoint" in found:
         from checkpoints import read_card
 
         found["checkpoint"] = read_card(Path(found["checkpoint"])).short
-    for key in ("eval", "book"):
+    for key in FILES[1:]:
         if found.get(key) is not None:
             found[key] += "#" + hashlib.sha256(Path(found[key]).read_bytes()).hexdigest()[:12]
     return found
@@ -323,4 +336,61 @@ def eval_of(game: Game, path: str | None) -> Eval | None:
 
 def summary_of(kind: str) -> str:
     """One line about a kind of player."""
-    return inspect.getdoc(FACTORIES[kind]) or ""
+    return inspect.getdoc(kinds()[kind]) or ""
+
+
+# ── players for workers on any machine ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class PackedPlayer:
+    """A player with the contents of its files, so that it can be made where those files are not."""
+
+    text: str
+    name: str
+    files: tuple[tuple[str, str, bytes], ...]
+    """(option, file name, content); a checkpoint has several files."""
+
+
+def pack_player(player: Player) -> PackedPlayer:
+    _, _, resolved = parse_player(player.text)
+    files = []
+    for option in FILES:
+        if resolved.get(option) is not None:
+            path = Path(resolved[option])
+            found = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+            files += [(option, each.name, each.read_bytes()) for each in found]
+    return PackedPlayer(player.text, player.name, tuple(files))
+
+
+def pack_players(game: Game, *texts: str) -> dict[str, PackedPlayer]:
+    """The players by their resolved texts. Each is made once: errors come early, and it is compiled before workers start."""
+    packed = [pack_player(make_player(text, game)) for text in texts]
+    return {each.text: each for each in packed}
+
+
+def unpack_player(packed: PackedPlayer, game: Game) -> Player:
+    """The player. Where its files are missing or differ, their contents are written to the cache folder."""
+    kind, options, resolved = parse_player(packed.text)
+    if packed.files and _local_name(kind, options, resolved) != packed.name:
+        for option, name, content in packed.files:
+            folder = cache_folder("players", hashlib.sha256(packed.name.encode()).hexdigest()[:32], option)
+            write_bytes(folder / name, content)
+            resolved[option] = str(folder if option == "checkpoint" else folder / name)
+    player = make_player(kind + options.text(resolved), game)
+    player.text, player.name = packed.text, packed.name
+    return player
+
+
+def _local_name(kind: str, options: Options, resolved: dict[str, Any]) -> str | None:
+    """The name with the files of this machine; None where one is missing."""
+    try:
+        return kind + options.text(by_content(resolved))
+    except (OSError, UserError):
+        return None
+
+
+@functools.lru_cache(maxsize=KEPT)
+def kept_player(game: str, packed: PackedPlayer, copy: int = 0) -> Player:
+    """The same player at each call, so that a worker makes it once. `copy` numbers equal players of one game."""
+    return unpack_player(packed, load(game))

@@ -1,12 +1,12 @@
-"""What a match has come to so far: games, scores, sides, clocks, repetitions. Blocks go in, `as_json` and `text` come out.
+"""The running result of a match: games, scores, sides, times, repetitions. Blocks go in, `as_json` and `text` come out.
 
     tally = Tally(game, ("alphabeta:depth=4", "random"))
     tally.add(block)                     # the records of all games of one opening
     tally.score(), tally.text()
 
-Side 0 is A, side 1 is B. A game is won by the side whose seats have the greater mean utility; a block is worth A's mean points in it. A
-block whose games were all played before, move by move from the same start and with the same sides, says nothing new: it is counted
-once in scores, intervals and tests, whereas games, wins, draws and losses count all that was played.
+Side 0 is A, side 1 is B. The side whose seats have the greater mean utility wins a game; the value of a block is A's mean points in it.
+A block that repeats earlier games move by move, from the same start and with the same sides, adds no information: it counts once in
+scores, intervals and tests. The numbers of games, wins, draws and losses include all games played.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from arena.choosing import rounded
-from arena.statistics import PAIRS, Array, count, elo_of, interval, superiority
+from arena.choose import rounded
+from arena.elo import PAIRS, Array, count, elo_of, interval, superiority
 from games import Game
 from games.record import GameRecord
 
@@ -28,7 +28,7 @@ NAMES = "AB"
 
 
 class Estimate(NamedTuple):
-    """A mean, and the interval of 95 % around it; None for numbers without bound."""
+    """A mean and its 95 % interval; None for unbounded numbers."""
 
     value: float | None
     low: float | None
@@ -36,17 +36,15 @@ class Estimate(NamedTuple):
 
 
 class Tally:
-    """See the module."""
-
     def __init__(self, game: Game, players: tuple[str, str]) -> None:
         self.game, self.players = game, players
         self.games = 0
         self.results = np.zeros((2, 3), np.int64)
-        """[where A sits, what A made of it]: first or second of two, alone or in the majority of more; wins, draws, losses."""
+        """[A's side, A's result]: A moves first or second; with more seats, A alone or in the majority. Wins, draws, losses."""
         self.points: list[float] = []
-        """Of each distinct block: A's mean points."""
+        """A's mean points in each distinct block."""
         self.utilities: list[tuple[float, float]] = []
-        """Of each distinct block: the mean utility of A's seats and of B's."""
+        """The mean utilities of A's and of B's seats in each distinct block."""
         self.timed, self.late = [0, 0], [0, 0]
         self.seconds, self.moves = [0.0, 0.0], [0, 0]
         self.forfeits: Counter[str] = Counter()
@@ -54,10 +52,8 @@ class Tally:
         self._games: set[bytes] = set()
         self._blocks: set[bytes] = set()
 
-    # ── in ──
-
     def add(self, block: Block) -> bool:
-        """One more block; False if it repeats an earlier one."""
+        """Count one more block; False if it repeats an earlier one."""
         points, utilities = [], []
         for record in block:
             a, b = side_utilities(record)
@@ -89,8 +85,6 @@ class Tally:
             loser, _, reason = record.ending.removeprefix("player ").partition(" forfeits: ")
             self.forfeits[f"{NAMES[sides[int(loser)]]}: {reason}"] += 1
 
-    # ── out ──
-
     @property
     def distinct_games(self) -> int:
         return len(self._games)
@@ -102,12 +96,12 @@ class Tally:
 
     @property
     def counts(self) -> Array:
-        """How often a block was worth each of `values`."""
+        """Number of blocks by value."""
         return count(self.points, self.values)
 
     @property
     def values(self) -> Array:
-        """What a block can be worth."""
+        """The possible values of a block."""
         return PAIRS if self.game.players == 2 else np.arange(4 * self.game.players + 1) / (4 * self.game.players)
 
     def score(self) -> Estimate:
@@ -115,27 +109,27 @@ class Tally:
         return estimate(self.points, self.values)
 
     def elo(self) -> Estimate:
-        """How much stronger A is; of two players only."""
+        """The difference in strength, A minus B; only in games of two players."""
         if self.game.players > 2:
             return Estimate(None, None, None)
         return Estimate(*(None if score is None else elo_of(score) for score in self.score()))
 
     def superiority(self) -> float:
-        """The likelihood that A is the stronger one."""
+        """The likelihood that A is stronger."""
         return superiority(self.counts, self.values, 0.5)
 
     def utility(self, side: int) -> Estimate:
-        """Mean utility of a side's seats."""
+        """The mean utility of a side's seats."""
         found = [each[side] for each in self.utilities]
         return estimate(found, np.unique([*found, -1.0, 1.0]))
 
     @property
     def over_limit(self) -> float:
-        """The share of moves with a limit by the clock that took more than 20 ms longer."""
+        """The share of moves with a time limit that exceeded it by more than 20 ms."""
         return sum(self.late) / max(1, sum(self.timed))
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: the line that `match --json` ends with."""
+        """The object that `match --json` prints."""
         score, elo = self.score(), self.elo()
         wins, draws, losses = self.results.sum(axis=0).tolist()
         found: dict[str, Any] = {
@@ -158,17 +152,17 @@ class Tally:
         return rounded(found)
 
     def brief(self) -> str:
-        """For the progress bar."""
+        """The score for the progress bar."""
         if not self.points:
             return ""
         score, elo = self.score(), self.elo()
         return f"score {_percent(score)}" + (f", Elo {_elo(elo, score)}" if self.game.players == 2 else "")
 
     def text(self) -> str:
-        """For people."""
+        """The report for the terminal."""
         lines = [f"{NAMES[side]}  {text}" for side, text in enumerate(self.players)]
         if not self.games:
-            return "\n".join([*lines, "no whole block was played"])
+            return "\n".join([*lines, "no complete block was played"])
         wins, draws, losses = self.results.sum(axis=0).tolist()
         first, second = ("moving first", "moving second") if self.game.players == 2 else ("alone", "in majority")
         lines += [
@@ -184,12 +178,12 @@ class Tally:
             lines.append(f"Elo        {_elo(self.elo(), self.score())}")
         if self.game.players > 2 or not set(self.game.rules.values) <= {-1, 0, 1} or not self.game.rules.values:
             lines += [f"utility {name}  {_number(self.utility(side))}" for side, name in enumerate(NAMES)]
-        lines.append(f"A is the stronger one with likelihood {self.superiority():.1%}")
+        lines.append(f"A is stronger with likelihood {self.superiority():.1%}")
         lengths = np.array(self.plies)
         lines.append(f"length     {lengths.mean():.1f} plies ({lengths.min()} to {lengths.max()})")
         for side, name in enumerate(NAMES):
             if not self.moves[side]:
-                lines.append(f"time {name}     chose no move")
+                lines.append(f"time {name}     no moves")
                 continue
             each = 1000 * self.seconds[side] / self.moves[side]
             over = f", {self.late[side]} of {self.timed[side]} over the limit" if self.timed[side] else ""
@@ -203,7 +197,7 @@ class Tally:
 
 
 def side_utilities(record: GameRecord) -> tuple[float, float]:
-    """The mean utility of A's seats, and of B's."""
+    """The mean utilities of A's seats and of B's."""
     assert record.outcome is not None
     sums, seats = [0.0, 0.0], [0, 0]
     for side, value in zip(record.metadata["seats"], record.outcome, strict=True):
@@ -213,13 +207,13 @@ def side_utilities(record: GameRecord) -> tuple[float, float]:
 
 
 def identity(record: GameRecord) -> bytes:
-    """Equal for games with the same moves from the same start and the same end."""
+    """Equal for games with equal starts, moves and outcomes."""
     words = [record.start or b"", record.moves.tobytes(), repr(record.outcome).encode()]
     return hashlib.blake2b(b"\0".join(words), digest_size=16).digest()
 
 
 def estimate(results: Sequence[float], values: Array) -> Estimate:
-    """Of the mean of blocks that can be worth `values`."""
+    """The mean of the blocks, whose possible values are `values`."""
     if not results:
         return Estimate(None, None, None)
     low, high = interval(count(results, values), values)

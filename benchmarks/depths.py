@@ -1,8 +1,8 @@
-"""What a ply more is worth: the table `depths` of `benchmarks.search`.
+"""The value of one more ply in Elo: the table `depths` of `benchmarks.search`.
 
 Alpha-beta to depth n plays a match of --pairs pairs of games against alpha-beta to depth n-1 (`arena.match`): random openings
-from --seed, each played from both sides. No clock is involved, so a busy machine only takes longer. Elo with its interval of 95 %;
-the sum is that over depth 1, which is 0. Distinct games are what the result rests on: both players are deterministic.
+from --seed, each played from both sides. There are no time limits, so a busy machine only takes longer. Elo with its 95 % interval;
+the sum is relative to depth 1. Both players are deterministic, so only distinct games count.
 """
 
 from __future__ import annotations

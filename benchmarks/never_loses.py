@@ -1,4 +1,4 @@
-"""Does a player keep what an opening is worth? Every opening is valued exactly, then played from both sides.
+"""Does a player keep the value of an opening? Every opening is solved, then played from both sides.
 
     python -m benchmarks.never_loses connect_four --player solver --against uct:sims=1000 --games 100
     python -m benchmarks.never_loses connect_four --player net:first,sims=200 --against solver --games 60
@@ -6,15 +6,14 @@
 
 | column | what                                                                                              |
 |--------|---------------------------------------------------------------------------------------------------|
-| worth  | of the opening to the player, under best play of both                                             |
-| games  | that the player began so                                                                          |
-| won …  | what came out                                                                                     |
-| kept   | games that came out as well as they had to, or better                                             |
+| value  | of the opening for the player, under best play of both                                            |
+| games  | with such openings                                                                                |
+| won …  | the results                                                                                       |
+| kept   | games with a result at least as good as the value                                                 |
 
-A perfect player keeps all: it wins what is won and does not lose what is drawn. Better than an opening is worth happens where the other
-side errs. Exit code 1 where the player gave
-something away. The openings are those of `python -m arena match`;
-connect four's begin at ply 8 as on its ladder, where valuing one takes a moment.
+A perfect player keeps all values: it wins won openings and does not lose drawn ones. Results better than the value are errors of the
+opponent. Exit code 1 where the player gave value away. The openings are those of `python -m arena match`; in connect four they begin
+at ply 8 as on its ladder, where solving one takes seconds.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from arena.match import Job, Match, arrangements, play_block
-from arena.rungs import standard_openings
+from arena.ladder.reference_players import standard_openings
+from arena.match import Job, Match, arrangements
 from base.errors import Arguments, UserError, run_command
 from base.local_workers import cores, run_jobs
 from base.workers import Workers
@@ -39,14 +38,14 @@ WORTH = {1: "won", 0: "drawn", -1: "lost"}
 def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
     parser.add_argument("game", metavar="GAME")
-    parser.add_argument("--player", default="solver", metavar="SPEC", help="who is judged")
-    parser.add_argument("--against", default="uct:sims=1000", metavar="SPEC", help="the other one")
+    parser.add_argument("--player", default="solver", metavar="SPEC", help="the player to test")
+    parser.add_argument("--against", default="uct:sims=1000", metavar="SPEC", help="its opponent")
     parser.add_argument("--games", type=count, default=100, metavar="N", help="two for each opening")
-    parser.add_argument(
-        "--openings", metavar="FILE|plies=K", help="as in a match; left out: those of the game's ladder"
-    )
+    parser.add_argument("--openings", metavar="FILE|plies=K", help="as in a match; default: those of the game's ladder")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of openings and players")
-    parser.add_argument("--workers", type=int, default=cores(), metavar="N", help="processes; 0: this one alone")
+    parser.add_argument(
+        "--workers", type=int, default=cores(), metavar="N", help="number of worker processes; 0: run in this process"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse_args(argv)
     game = load(options.game)
@@ -78,13 +77,13 @@ def main(argv: Sequence[str]) -> int:
 
 
 def outcomes(match: Match, blocks: int, workers: Workers | int) -> Counter[tuple[int, int]]:
-    """How often an opening of a worth gave a result, both as signs of the player's utility."""
+    """Number of games by value of the opening and result, both as signs of the player's utility."""
     game = match.game
     solver = Solver(game, megabytes=256)
     given = [opening for _, opening in zip(range(blocks), match.openings, strict=False)]
     jobs = [Job(game.spec, match.players, match.seed, number, opening) for number, opening in enumerate(given)]
     found: Counter[tuple[int, int]] = Counter()
-    for number, frames in run_jobs(play_block, jobs, workers):
+    for number, frames in run_jobs(match.play_block, jobs, workers):
         state = given[number].state(game)
         mover, value = game.to_move(state), sign(solver.value(state))
         for sides, frame in zip(arrangements(2), frames, strict=True):
@@ -101,7 +100,7 @@ def sign(utility: float) -> int:
 
 def text(found: Counter[tuple[int, int]]) -> str:
     """The table."""
-    lines = [f"{'worth':<8}{'games':>7}{'won':>7}{'drawn':>7}{'lost':>7}{'kept':>9}"]
+    lines = [f"{'value':<8}{'games':>7}{'won':>7}{'drawn':>7}{'lost':>7}{'kept':>9}"]
     for worth, name in WORTH.items():
         row = [found[worth, result] for result in WORTH]
         games, kept = sum(row), sum(found[worth, result] for result in WORTH if result >= worth)

@@ -15,8 +15,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from arena.ladder.standings import signed
 from arena.match import Match
-from arena.standings import signed
 from arena.tally import Tally
 from base.errors import Arguments, UserError, run_command
 from base.local_workers import cores

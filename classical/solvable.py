@@ -1,6 +1,6 @@
 """Is a game small enough for the exact solver? Judged by trial, the same on every machine.
 
-    require(game, LATE)        # its late positions are solved: enough for a sample of positions (arena/sample.py)
+    require(game, LATE)        # its late positions are solved: enough for a sample of positions (arena/solved_positions.py)
     require(game, MIDDLE)      # and those of its middle: enough to play whole games (`solver`, arena/players.py)
 
 GAMES random games are played, and the position a certain share of the way through each is solved within a stated number of positions.

@@ -8,14 +8,20 @@ import re
 import numpy as np
 import pytest
 
-from arena import oracle, sample
+from arena import solved_positions
 from arena.__main__ import main
 from arena.accuracy import Answer, Share, measure, summary
-from arena.choosing import state_of
+from arena.choose import state_of
 from arena.openings import canonical
-from arena.oracle import Solved, longest_length, read_positions, sample_path, stage_of
 from arena.players import make_player
-from arena.sample import make_sample, oracle_sample
+from arena.solved_positions import (
+    Solved,
+    draw_positions,
+    longest_length,
+    read_positions,
+    sample_path,
+    stage_of,
+)
 from base.errors import UserError
 from base.local_workers import run_jobs
 from games import load
@@ -24,8 +30,8 @@ from games import load
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     """No test sees another's samples."""
-    monkeypatch.setattr(oracle, "cache_folder", lambda *parts: tmp_path)
-    monkeypatch.setattr(sample, "DRY", 25)  # games without anything new, before no more is looked for
+    monkeypatch.setattr(solved_positions, "cache_folder", lambda *parts: tmp_path)
+    monkeypatch.setattr(solved_positions, "DRY", 25)  # games without anything new, before no more is looked for
     return tmp_path
 
 
@@ -40,9 +46,9 @@ def brute_force(game, state, player):
     return utility, 1 + (min(plies) if sign * utility > 0 else max(plies))
 
 
-def test_a_sample_holds_what_it_promises():
+def test_a_sample_is_balanced_solved_and_distinct():
     game = load("tic_tac_toe")
-    found = make_sample(game, 30, seed=1, workers=0)
+    found = draw_positions(game, 30, seed=1, workers=0)
     positions, seen = found.positions, set()
     assert len(positions) + found.missing == 30 and found.unsolved == 0
     shares = {}
@@ -60,11 +66,11 @@ def test_a_sample_holds_what_it_promises():
         seen.add(canonical(game, state))
         shares[solved.stage, solved.source] = shares.get((solved.stage, solved.source), 0) + 1
     assert len(seen) == len(positions)  # mirror images are gone
-    full = {(stage, source): 3 for stage in (1, 2, 3) for source in sample.SOURCES}
+    full = {(stage, source): 3 for stage in (1, 2, 3) for source in solved_positions.SOURCES}
     assert full.items() <= shares.items() and sum(shares.values()) <= 21
 
 
-def test_positions_from_a_file_may_be_lost_ones(tmp_path):
+def test_positions_from_a_file_may_be_lost(tmp_path):
     game = load("tic_tac_toe")
     line = "b2 b1 a1 c3 a3"  # two threats at once: a2 and c1
     (tmp_path / "lost.txt").write_text(f"# one\n\n{line}\nposition:{game.text(game.play(line))}\n")
@@ -95,33 +101,35 @@ def scrambled(ahead):
     return run
 
 
-def test_a_sample_depends_on_nothing_but_its_seed(monkeypatch):
+def test_a_sample_depends_on_its_seed_alone(monkeypatch):
     game = load("connect_four")
-    monkeypatch.setattr(oracle, "LIMIT", 1000)  # many positions are too hard: which ones are passed over is settled too
-    oracle._solvers.cache_clear()
-    first = make_sample(game, 20, seed=5, workers=0)
+    monkeypatch.setattr(
+        solved_positions, "LIMIT", 1000
+    )  # many positions are too hard: which ones are passed over is settled too
+    solved_positions._solvers.cache_clear()
+    first = draw_positions(game, 20, seed=5, workers=0)
     sample_path(game, ["sample", 20, 5]).unlink()
-    monkeypatch.setattr(sample, "run_jobs", scrambled(7))
-    second = make_sample(game, 20, seed=5, workers=0)
+    monkeypatch.setattr(solved_positions, "run_jobs", scrambled(7))
+    second = draw_positions(game, 20, seed=5, workers=0)
     assert second == first and first.unsolved > 5 and len(first.positions) > 5
-    oracle._solvers.cache_clear()
+    solved_positions._solvers.cache_clear()
 
 
 def test_workers_give_the_same_sample():
     game = load("nim")
-    alone = oracle_sample(game, 20, 3)
-    assert oracle_sample(game, 20, 4) != alone
+    alone = draw_positions(game, 20, 3).positions
+    assert draw_positions(game, 20, 4).positions != alone
     sample_path(game, ["sample", 20, 3]).unlink()
-    assert oracle_sample(game, 20, 3, workers=2) == alone and len(alone) > 10
+    assert draw_positions(game, 20, 3, workers=2).positions == alone and len(alone) > 10
 
 
-def test_what_was_interrupted_goes_on(monkeypatch, tmp_path):
-    game, calls = load("nim"), []
+def test_an_interrupted_sample_resumes(monkeypatch, tmp_path):
+    game, calls, solve = load("nim"), [], solved_positions.solve
 
     def counted(job):
         if job[2] is None:
             calls.append(job[1])
-        return oracle.solve(job)
+        return solve(job)
 
     def interrupted(function, jobs, workers):
         for number, answer in run_jobs(function, jobs, workers):
@@ -129,26 +137,26 @@ def test_what_was_interrupted_goes_on(monkeypatch, tmp_path):
             if number == 9:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(sample, "solve", counted)
+    monkeypatch.setattr(solved_positions, "solve", counted)
     with monkeypatch.context() as patch:
-        patch.setattr(sample, "run_jobs", interrupted)
+        patch.setattr(solved_positions, "run_jobs", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            make_sample(game, 20, 3, 0)
+            draw_positions(game, 20, 3, 0)
     path = sample_path(game, ["sample", 20, 3])
     assert not path.exists() and len(calls) == 10
     with open(path.with_suffix(".part"), "ab") as part:
         part.write(b"\xf7\xa9\x0cFtorn")
-    resumed = make_sample(game, 20, 3, 0)
+    resumed = draw_positions(game, 20, 3, 0)
     assert len(calls) == len(set(calls)) and not path.with_suffix(".part").exists()
     path.unlink()
-    assert make_sample(game, 20, 3, 0) == resumed
+    assert draw_positions(game, 20, 3, 0) == resumed
 
 
 def test_a_sample_is_solved_once_and_a_damaged_one_again(monkeypatch):
-    game, seen = load("nim"), []
-    first = make_sample(game, 10, 1, 0)
-    monkeypatch.setattr(sample, "solve", lambda job: seen.append(job) or oracle.solve(job))
-    assert make_sample(game, 10, 1, 0) == first and not seen
+    game, seen, solve = load("nim"), [], solved_positions.solve
+    first = draw_positions(game, 10, 1, 0)
+    monkeypatch.setattr(solved_positions, "solve", lambda job: seen.append(job) or solve(job))
+    assert draw_positions(game, 10, 1, 0) == first and not seen
     path = sample_path(game, ["sample", 10, 1])
     data = path.read_bytes()
     flipped = bytearray(data)
@@ -156,12 +164,12 @@ def test_a_sample_is_solved_once_and_a_damaged_one_again(monkeypatch):
     for damaged in (data[:-1], bytes(flipped), b"", b"{}\n"):
         path.write_bytes(damaged)
         seen.clear()
-        assert make_sample(game, 10, 1, 0) == first and seen
+        assert draw_positions(game, 10, 1, 0) == first and seen
         assert path.read_bytes() == data
 
 
 def test_other_rules_under_the_same_name_have_samples_of_their_own(tmp_path):
-    source = (oracle.Path(load.__globals__["FOLDER"]) / "nim.py").read_text()
+    source = (solved_positions.Path(load.__globals__["FOLDER"]) / "nim.py").read_text()
     file = tmp_path / "mine.py"
     paths = set()
     for text in (
@@ -175,7 +183,7 @@ def test_other_rules_under_the_same_name_have_samples_of_their_own(tmp_path):
 
 def test_the_solver_keeps_all_values_and_is_always_quickest():
     game = load("tic_tac_toe")
-    found = measure(game, make_player("solver:distance=on,mb=1", game), oracle_sample(game, 30))
+    found = measure(game, make_player("solver:distance=on,mb=1", game), draw_positions(game, 30).positions)
     assert found.kept.share == found.quickest.share == found.sign.share == 1 and found.brier.mean == 0
     assert found.kept.of == found.brier.of >= 15 and 0 < found.quickest.of < found.kept.of
     for shares in (found.by_stage, found.by_value, found.by_source):
@@ -183,7 +191,7 @@ def test_the_solver_keeps_all_values_and_is_always_quickest():
     assert set(found.by_value) == {"win", "draw"}
 
 
-def test_random_moves_keep_as_many_values_as_chance_has_it():
+def test_random_moves_keep_the_value_as_often_as_expected():
     game = load("connect_four")
     lines = {game.names[a] + " 4" for a in game.legal_actions(game.initial())}
     solved = [
@@ -199,7 +207,7 @@ def test_random_moves_keep_as_many_values_as_chance_has_it():
     assert len(others) > 1
 
 
-def test_what_is_counted():
+def test_the_numbers_of_an_accuracy():
     game = load("connect_four")
     win = Solved("", 1.0, 7, (3, 4), (3,), 0, "random")
     draw = Solved("4", 0.0, 7, (3,), (), 0, "random")
@@ -210,7 +218,7 @@ def test_what_is_counted():
     assert found.by_value == {"win": Share(2, 2), "draw": Share(0, 1)} and found.by_stage == {"0-20 %": Share(2, 3)}
     assert found.sign == Share(2, 3)
     assert found.brier.mean == pytest.approx((0 + 0.25**2 + 0 + 0.75**2) / 4)
-    assert [(each.of, each.said, each.true) for each in found.bins] == [(1, 0, 0), (2, 0.5, 0), (1, 1, 1)]
+    assert [(each.of, each.predicted, each.true) for each in found.bins] == [(1, 0, 0), (2, 0.5, 0), (1, 1, 1)]
     none = summary(game, "me", [draw], [Answer(3, 0.0, 0)])
     assert none.quickest is None and none.sign.share is None and none.as_json()["sign"]["interval"] is None
 
@@ -238,47 +246,49 @@ def test_the_length_of_the_longest_game():
     [
         (
             "connect_four",
-            r"expected a game that the solver can do, got connect_four: (\d+) positions of \1 were too hard$",
+            r"expected a game that the solver can solve, got connect_four: (\d+) positions of \1 were too hard$",
         ),
         ("dots_and_boxes:rows=2,cols=2,players=3", "expected a game of at most 50 positions, or one of two players"),
     ],
 )
-def test_a_game_that_the_solver_cannot_do_is_refused_in_one_sentence(name, expected, monkeypatch):
-    monkeypatch.setattr(oracle, "LIMIT", 1)
-    monkeypatch.setattr(oracle, "Solver", functools.partial(oracle.Solver, positions=50))
-    oracle._solvers.cache_clear()
+def test_a_game_that_the_solver_cannot_solve_is_refused(name, expected, monkeypatch):
+    monkeypatch.setattr(solved_positions, "LIMIT", 1)
+    monkeypatch.setattr(solved_positions, "Solver", functools.partial(solved_positions.Solver, positions=50))
+    solved_positions._solvers.cache_clear()
     with pytest.raises(UserError, match=expected) as caught:
-        oracle_sample(load(name), 10)
+        draw_positions(load(name), 10)
     assert "\n" not in str(caught.value)
-    oracle._solvers.cache_clear()
+    solved_positions._solvers.cache_clear()
 
 
-def test_a_game_in_which_nothing_is_given_away_is_refused_in_one_sentence(tmp_path, monkeypatch):
+def test_a_game_without_bad_moves_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        sample, "shallow_player", lambda game: make_player("random", game)
+        solved_positions, "shallow_player", lambda game: make_player("random", game)
     )  # no need to compile alpha-beta
     leaves = {"a1": {"player": 1, "actions": {"b1": 1, "b2": 1}}, "a2": {"player": 1, "actions": {"c1": 1, "c2": 5}}}
     file = tmp_path / "even.json"
     file.write_text(
         json.dumps({"about": "whatever", "players": 2, "scale": 8, "tree": {"player": 0, "actions": leaves}})
     )
-    assert [each.line for each in oracle_sample(load(f"tree:{file}"), 10)] == ["a2"]  # c2 gives away what c1 keeps
+    assert [each.line for each in draw_positions(load(f"tree:{file}"), 10).positions] == [
+        "a2"
+    ]  # c2 gives away what c1 keeps
     leaves["a2"]["actions"]["c2"] = 1
     file.write_text(
         json.dumps({"about": "whatever", "players": 2, "scale": 8, "tree": {"player": 0, "actions": leaves}})
     )
-    with pytest.raises(UserError, match=r"got tree:.*: no position was found with good moves and bad ones$"):
-        oracle_sample(load(f"tree:{file}"), 10)
+    with pytest.raises(UserError, match=r"got tree:.*: no position has both good and bad moves$"):
+        draw_positions(load(f"tree:{file}"), 10)
 
 
-def test_names_and_numbers_stand_apart_on_the_page(capsys):
+def test_names_and_numbers_are_separated_in_the_report(capsys):
     """100.0% is the widest share there is."""
     assert main(["accuracy", "tic_tac_toe", "alphabeta:depth=9", "--sample", "20", "--workers", "0"]) == 0
     page = capsys.readouterr().out
     assert "100.0%" in page and not re.search(r"[a-z]\d+\.\d%", page)
 
 
-def test_the_command_says_the_same_to_people_and_programs(capsys, tmp_path):
+def test_text_and_json_agree(capsys, tmp_path):
     words = ["accuracy", "tic_tac_toe", "alphabeta:depth=1", "--sample", "20", "--workers", "0"]
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -299,7 +309,7 @@ def test_the_command_says_the_same_to_people_and_programs(capsys, tmp_path):
         (["--workers", "-1"], "workers: expected 0 or more, got -1"),
         (["--positions", "bad.txt"], r"bad.txt:2: ply 1: illegal action 'a1'"),
         (["--positions", "over.txt"], r"over.txt:1: expected a position with a move to choose, got a finished game"),
-        (["--positions", "empty.txt"], r"empty.txt: expected positions, one a line, got none"),
+        (["--positions", "empty.txt"], r"empty.txt: expected one position per line, got none"),
     ],
 )
 def test_a_mistake_is_one_line(words, expected, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Engines of others: what they are told, what their answers become, and how those lose that misbehave."""
+"""External engines: what they receive, how their answers are read, and how they forfeit."""
 
 import copy
 import math
@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import arena.engines
-from arena.forfeit import Forfeit
-from arena.players import make_player
+import arena.engines.engine
+from arena.players import Forfeit, make_player
 from base import subprocesses
 from base.errors import UserError
 from base.options import split
@@ -73,7 +72,7 @@ def wait_for(law, seconds=10):
 # ── UCI ──
 
 
-def test_an_engine_is_told_the_game_from_its_start(log):
+def test_an_engine_gets_the_game_from_its_start(log):
     player, state = uci("good", log, "e2e4", "g1f3"), CHESS.initial()
     player.new_game()
     for move in (None, "e7e5", None):
@@ -87,7 +86,7 @@ def test_an_engine_is_told_the_game_from_its_start(log):
     ]
 
 
-def test_a_game_that_begins_elsewhere_is_told_as_fen_and_moves(log):
+def test_a_game_from_another_position_is_sent_as_fen_and_moves(log):
     fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 5 40"
     player, state = uci("good", log, "e2e4", "e1d2"), CHESS.parse(fen)
     player.new_game()
@@ -106,7 +105,7 @@ def test_a_game_that_begins_elsewhere_is_told_as_fen_and_moves(log):
     assert heard(log)[-2] == "position fen 4k3/8/8/8/8/8/3KP3/8 b - - 6 40"
 
 
-def test_what_an_engine_thinks_goes_into_the_choice(log):
+def test_the_choice_holds_the_engines_search(log):
     choice = uci("good", log, "e2e4").choose(CHESS.initial())
     assert CHESS.name_of(choice.action) == "e2e4" and choice.value == pytest.approx(math.tanh(0.25))
     assert [CHESS.name_of(action) for action in choice.pv] == ["e2e4", "b8c6"]  # e1e8 is no move there
@@ -141,7 +140,7 @@ def test_an_engines_own_options_are_set(log):
         (",grace=5", "uci: expected a limit: ms, nodes or depth"),
     ],
 )
-def test_an_option_that_the_engine_does_not_take_is_one_line(options, complaint, log):
+def test_an_option_that_the_engine_refuses_is_one_line(options, complaint, log):
     with pytest.raises(UserError, match=complaint) as refusal:
         uci("good", log, options=options)
     assert "\n" not in str(refusal.value) and not processes_of(str(log))
@@ -158,8 +157,8 @@ def test_an_option_that_the_engine_does_not_take_is_one_line(options, complaint,
         ("gtp:gnugo", "chess", "gtp: expected the game of go, got chess"),
         ("gtp:gnugo,level=1", "go", "gtp: unknown option 'level'"),
         ("gtp:false", "go", "gtp: 'false' left with exit code 1"),
-        ("uci:cat,ms=5", "chess", "uci: 'cat' repeats what it is told: expected a program that speaks UCI"),
-        ("gtp:cat", "go", "gtp: 'cat' repeats what it is told: expected a program that speaks GTP"),
+        ("uci:cat,ms=5", "chess", "uci: 'cat' echoes its input: expected a program that speaks UCI"),
+        ("gtp:cat", "go", "gtp: 'cat' echoes its input: expected a program that speaks GTP"),
     ],
 )  # fmt: skip
 def test_an_engine_that_does_not_start_is_one_line(text, game, complaint):
@@ -168,14 +167,14 @@ def test_an_engine_that_does_not_start_is_one_line(text, game, complaint):
     assert "\n" not in str(refusal.value)
 
 
-def test_last_words_are_told(log):
+def test_the_last_line_on_stderr_is_in_the_error(log):
     with pytest.raises(UserError, match=r"left with exit code 1 \(no cheese at all\) as it was started"):
         uci("broken", log)
 
 
-def test_a_program_that_says_nothing_is_not_an_engine(log, monkeypatch):
-    monkeypatch.setattr(arena.engines, "STARTING", 0.3)
-    monkeypatch.setattr("arena.uci.HELLO", 0.3)
+def test_a_program_without_output_is_not_an_engine(log, monkeypatch):
+    monkeypatch.setattr(arena.engines.engine, "STARTING", 0.3)
+    monkeypatch.setattr("arena.engines.uci.HELLO", 0.3)
     with pytest.raises(UserError, match="no answer in time as it was started"):
         uci("mute", log)
 
@@ -204,7 +203,7 @@ def test_misbehaviour_forfeits_and_leaves_no_process(mode, reason, log):
     assert not is_alive(pid) and wait_for(lambda: not processes_of(str(log)))
 
 
-def test_an_engine_that_does_not_listen_is_silent(log):
+def test_an_engine_that_does_not_read_its_input_exceeds_the_limit(log):
     """A game longer than a pipe holds is handed over in parts; where nobody takes them, time runs out."""
     companion = subprocesses.Companion(f"{sys.executable} -S {FAKE} uci deaf {log}")
     with pytest.raises(subprocesses.Silent, match="it does not listen"):
@@ -215,7 +214,7 @@ def test_an_engine_that_does_not_listen_is_silent(log):
 
 
 @pytest.mark.parametrize("mode", ["good", "slow", "garbage", "noisy"])
-def test_what_is_only_odd_is_borne(mode, log):
+def test_harmless_oddities_are_tolerated(mode, log):
     choice = uci(mode, log, "e2e4", options=",ms=50,grace=5000").choose(CHESS.initial())
     assert CHESS.name_of(choice.action) == "e2e4" and choice.seconds >= (0.3 if mode == "slow" else 0)
 
@@ -248,14 +247,14 @@ def test_a_command_may_be_a_script():
         assert split(f"{file}:most=9") == (file, [("most", "9")])
 
 
-def test_a_program_that_only_closes_its_output_has_left():
+def test_a_program_that_closes_its_output_has_ended():
     companion = subprocesses.Companion("sh -c 'exec >&-; sleep 60'")
     with companion, pytest.raises(subprocesses.Ended, match="closed its output"):
         companion.receive(time.monotonic() + 5)
     assert not is_alive(companion.pid)
 
 
-def test_a_forfeit_survives_the_way_between_processes():
+def test_a_forfeit_can_be_pickled():
     other = copy.copy(Forfeit("illegal move 'e2e5'"))
     assert type(other) is Forfeit and other.reason == "illegal move 'e2e5'"
 
@@ -263,7 +262,7 @@ def test_a_forfeit_survives_the_way_between_processes():
 # ── no process stays ──
 
 
-def test_a_forgotten_player_takes_its_engine_along(log):
+def test_a_deleted_player_ends_its_engine(log):
     player = uci("good", log)
     pid = player.thinker.companion.pid
     assert is_alive(pid)
@@ -314,7 +313,7 @@ def test_a_crash_outside_a_game_is_one_line(log):
 # ── GTP ──
 
 
-def test_a_program_is_kept_in_step(log):
+def test_a_go_program_gets_every_move(log):
     player, state = gtp("good", log, "C3", "PASS", "d4", options=",ms=2500"), GO.initial()
     player.new_game()
     for move in (None, "B2", None, "pass"):
@@ -333,7 +332,7 @@ def test_a_program_is_kept_in_step(log):
     assert heard(log)[9:] == ["clear_board", "play black A1", "genmove white"]
 
 
-def test_a_move_of_somebody_elses_choice_is_told(log):
+def test_a_move_that_another_player_chose_is_sent(log):
     """A book's move was never asked of the program, and a choice need not be played."""
     player = gtp("good", log, "C3", "D4")
     player.choose(GO.initial())
@@ -361,7 +360,7 @@ def test_a_program_that_refuses_the_board_is_one_line(log):
 
 
 def test_a_position_that_superko_binds_is_refused(log):
-    with pytest.raises(UserError, match="gtp: expected a position in which superko forbids nothing") as refusal:
+    with pytest.raises(UserError, match="gtp: expected a position in which superko forbids no move") as refusal:
         gtp("good", log, "C3").choose(GO.parse(".xo../x.xo./.xo../...../..... o 0 B4"))
     assert not isinstance(refusal.value, Forfeit)
 
@@ -371,7 +370,7 @@ def test_a_position_that_superko_binds_is_refused(log):
     [
         ("resign", "resigned"),
         ("illegal", "illegal move 'z9'"),
-        ("refuse", "it refuses 'play black C3': illegal move"),
+        ("refuse", "the engine refuses 'play black C3': illegal move"),
         ("crash", "left with exit code 3 (out of cheese)"),
         ("silent", "no move within 300 ms"),
     ],

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from miniature import GAME, Told, run, tiny
 
-from arena.rungs import Rungs, standard_rungs
-from arena.sample import make_sample
-from arena.scale import Scale
-from arena.store import Store, default_file
+from arena.ladder.reference_players import ReferencePlayers, reference_players
+from arena.ladder.results import LadderResults, default_file
+from arena.ladder.scale import Scale
+from arena.solved_positions import draw_positions
 from base.errors import UserError
 from checkpoints import Card, all_of, best, latest, read_card, save, verify, write_card
 from games import Game, load
@@ -115,16 +115,16 @@ def test_an_evaluation_says_what_the_standard_scale_says(tmp_path: Path) -> None
     kept = found.details["accuracy/search"]["kept"]
     assert kept["share"] == found.curves["accuracy/search"] > 0 and "policy keeps" in found.line
     before = blocks(file)
-    with Store(file, GAME) as store:
-        place = Scale(GAME, standard_rungs(GAME), store).place(arena.player(checkpoint), how.games, 0)
+    with LadderResults(file, GAME) as store:
+        place = Scale(GAME, reference_players(GAME), store).place(arena.player(checkpoint), how.games, 0)
     assert found.elo == (place.row.elo, place.row.low, place.row.high)
     assert found.details["search"] == place.as_json() and blocks(file) == before
 
 
 def test_a_rung_that_has_met_nobody_plays_whatever_the_others_have_played(tmp_path: Path) -> None:
-    with Store(tmp_path / "ladder.sqlite", GAME) as store:
-        Scale(GAME, Rungs(RUNGS[:2], "random"), store).lay(40, 0)
-        scale = Scale(GAME, Rungs(RUNGS, "random"), store)
+    with LadderResults(tmp_path / "ladder.sqlite", GAME) as store:
+        Scale(GAME, ReferencePlayers(RUNGS[:2], "random"), store).lay(40, 0)
+        scale = Scale(GAME, ReferencePlayers(RUNGS, "random"), store)
         assert scale.missing(20) == 6  # 40 games for 3 rungs are more than 20 for each in the mean
         scale.lay(20, 0)
         assert scale.missing(20) == 0
@@ -180,7 +180,9 @@ def test_ctrl_c_in_an_evaluation_stops_the_run_and_keeps_what_was_played(tmp_pat
 
 
 def test_solved_positions_of_an_evaluation_are_not_of_the_first_fifth() -> None:
-    stages = [{solved.stage for solved in make_sample(GAME, 40, 1, 0, first_stage=first).positions} for first in (0, 1)]
+    stages = [
+        {solved.stage for solved in draw_positions(GAME, 40, 1, 0, first_stage=first).positions} for first in (0, 1)
+    ]
     assert stages[0] - stages[1] == {0}
 
 
@@ -205,5 +207,5 @@ def test_configured_rungs_are_quick_and_on_the_standard_scale() -> None:
         if path.stem != "base":
             game = load(path.stem)
             rungs = compose(game).evaluation.rungs
-            assert set(rungs) <= set(standard_rungs(game).players)
+            assert set(rungs) <= set(reference_players(game).players)
             assert not any(":ms=" in rung or rung == "solver" for rung in rungs)

@@ -16,17 +16,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import arena.rungs
+import arena.ladder.reference_players
 from arena.__main__ import main
-from arena.ladder import Goal, Ladder
-from arena.laddering import checkpoints_of
+from arena.ladder.ladder import Goal, Ladder
+from arena.ladder.reference_players import ReferencePlayers, read_reference_players, reference_players
+from arena.ladder.results import Counts, LadderResults, default_file, result_of
+from arena.ladder.scale import Scale, checkpoints_of
+from arena.ladder.standings import Standings, brief
 from arena.match import Job, play_block
 from arena.openings import Opening
-from arena.players import make_player, options_of
-from arena.rungs import Rungs, read_rungs, standard_rungs
-from arena.scale import Scale
-from arena.standings import Standings, brief
-from arena.store import Counts, Store, default_file, result_of
+from arena.players import make_player, options_of, pack_players
 from base.errors import UserError
 from base.local_workers import run_jobs
 from base.options import split
@@ -42,55 +41,57 @@ PLAYERS = ["random", "minimax:depth=1", "solver"]
 
 
 @pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "nim.sqlite", NIM) as opened:
+def ladder_file(tmp_path):
+    with LadderResults(tmp_path / "nim.sqlite", NIM) as opened:
         yield opened
 
 
 def block(number, players=(RANDOM, OTHER), seed=0):
-    frames = play_block(Job("nim", players, seed, number, Opening()))
+    frames = play_block(pack_players(NIM, *players), Job("nim", players, seed, number, Opening()))
     return [GameRecord.from_bytes(frame) for frame in frames]
 
 
-def add(store, times=1):
+def add(ladder_file, times=1):
     for _ in range(times):
-        number = store.take(RANDOM, OTHER)
-        store.add(RANDOM, OTHER, number, 0, Opening(), block(number))
+        number = ladder_file.take(RANDOM, OTHER)
+        ladder_file.add(RANDOM, OTHER, number, 0, Opening(), block(number))
     return times
 
 
-def rows(store, what="a, b, number"):
-    with sqlite3.connect(store.path) as base:
+def rows(ladder_file, what="a, b, number"):
+    with sqlite3.connect(ladder_file.path) as base:
         return base.execute(f"SELECT {what} FROM blocks ORDER BY a, b, number").fetchall()
 
 
-# ── the store ──
+# ── the results file ──
 
 
-def test_what_was_added_is_there_when_the_file_is_opened_again(store):
-    add(store, 5)
-    before = store.counts()[RANDOM, OTHER]
-    store.close()
-    with Store(store.path, NIM) as again:
+def test_added_results_are_there_when_the_file_is_opened_again(ladder_file):
+    add(ladder_file, 5)
+    before = ladder_file.counts()[RANDOM, OTHER]
+    ladder_file.close()
+    with LadderResults(ladder_file.path, NIM) as again:
         after = again.counts()[RANDOM, OTHER]
         assert again.players() == [RANDOM, OTHER]
         assert again.take(RANDOM, OTHER) == 5
     assert after.blocks == 5 and after.results.tolist() == before.results.tolist()
 
 
-def test_a_stored_block_can_be_played_again(store):
-    ladder = Ladder(NIM, ["random", "random:seed=1"], store, seed=3)
+def test_a_stored_block_can_be_played_again(ladder_file):
+    ladder = Ladder(NIM, ["random", "random:seed=1"], ladder_file, seed=3)
     ladder.play(Goal(games=8), workers=0)
-    found = rows(store, "number, seed, opening, result, plies")
+    found = rows(ladder_file, "number, seed, opening, result, plies")
     assert len({opening for _, _, opening, _, _ in found}) > 1
     for number, seed, opening, result, plies in found:
         actions = tuple(NIM.id_of(word) for word in opening.split())
-        frames = play_block(Job("nim", (RANDOM, OTHER), int(seed), number, Opening(actions)))
+        frames = play_block(
+            pack_players(NIM, RANDOM, OTHER), Job("nim", (RANDOM, OTHER), int(seed), number, Opening(actions))
+        )
         again = [GameRecord.from_bytes(frame) for frame in frames]
         assert (result_of(again), sum(map(len, again))) == (result, plies)
 
 
-def test_the_nine_results_say_what_the_first_of_a_pair_made_in_either_seat(store):
+def test_the_nine_results_are_those_of_the_first_player_in_either_seat(ladder_file):
     seen = Counter()
     for number in range(30):
         games = block(number)
@@ -100,30 +101,30 @@ def test_the_nine_results_say_what_the_first_of_a_pair_made_in_either_seat(store
     assert set(seen) == {0, 2, 6, 8}  # Nim has no draws
 
 
-def test_repeated_games_are_kept_but_count_once(store):
+def test_repeated_games_are_kept_but_count_once(ladder_file):
     games = block(0)
-    assert store.add(RANDOM, OTHER, store.take(RANDOM, OTHER), 0, Opening(), games) is True
-    assert store.add(RANDOM, OTHER, store.take(RANDOM, OTHER), 0, Opening(), games) is False
-    counts = store.counts()[RANDOM, OTHER]
+    assert ladder_file.add(RANDOM, OTHER, ladder_file.take(RANDOM, OTHER), 0, Opening(), games) is True
+    assert ladder_file.add(RANDOM, OTHER, ladder_file.take(RANDOM, OTHER), 0, Opening(), games) is False
+    counts = ladder_file.counts()[RANDOM, OTHER]
     assert counts.blocks == 2 and counts.results.sum() == 1 and not counts.is_exhausted
     assert Counts(np.eye(9)[0] * 3, 13).is_exhausted
 
 
 def adds_many(path):
-    with Store(path, NIM) as opened:
+    with LadderResults(path, NIM) as opened:
         return add(opened, 25)
 
 
 def test_two_processes_at_once_lose_nothing_and_play_nothing_twice(tmp_path):
     path = tmp_path / "nim.sqlite"
     assert [done for _, done in run_jobs(adds_many, [path, path], 2)] == [25, 25]
-    with Store(path, NIM) as opened:
+    with LadderResults(path, NIM) as opened:
         assert opened.counts()[RANDOM, OTHER].blocks == 50
         assert [number for _, _, number in rows(opened)] == list(range(50))
 
 
 def adds_and_dies(path):
-    opened = Store(path, NIM)
+    opened = LadderResults(path, NIM)
     add(opened, 7)
     opened.take(RANDOM, OTHER)  # a block that it never plays
     os.kill(os.getpid(), signal.SIGKILL)
@@ -133,18 +134,18 @@ def test_a_killed_process_loses_nothing_that_was_added(tmp_path):
     path = tmp_path / "nim.sqlite"
     with pytest.raises(WorkerDied):
         list(run_jobs(adds_and_dies, [path], 1))
-    with Store(path, NIM) as opened:
+    with LadderResults(path, NIM) as opened:
         assert opened.counts()[RANDOM, OTHER].blocks == 7
         assert opened.take(RANDOM, OTHER) == 8
 
 
-def test_results_of_another_process_are_news(store):
-    assert store.has_news()  # it has not looked yet
-    add(store)
-    assert not store.has_news()
-    with Store(store.path, NIM) as other:
+def test_results_of_another_process_are_noticed(ladder_file):
+    assert ladder_file.has_news()  # it has not looked yet
+    add(ladder_file)
+    assert not ladder_file.has_news()
+    with LadderResults(ladder_file.path, NIM) as other:
         add(other)
-    assert store.has_news() and not store.has_news()
+    assert ladder_file.has_news() and not ladder_file.has_news()
 
 
 def spoil(path, how):
@@ -154,17 +155,17 @@ def spoil(path, how):
         with sqlite3.connect(path) as base:
             base.execute("CREATE TABLE t (x)")
     elif how == "torn":
-        with Store(path, NIM) as opened:
+        with LadderResults(path, NIM) as opened:
             add(opened, 3)
         path.write_bytes(path.read_bytes()[:5000])
     elif how == "other game":
-        Store(path, load("tic_tac_toe")).close()
+        LadderResults(path, load("tic_tac_toe")).close()
     elif how == "other version":
-        Store(path, NIM).close()
+        LadderResults(path, NIM).close()
         with sqlite3.connect(path) as base:
             base.execute("UPDATE about SET version = 99")
     elif how == "later format":
-        Store(path, NIM).close()
+        LadderResults(path, NIM).close()
         with sqlite3.connect(path) as base:
             base.execute("PRAGMA user_version = 2")
     elif how == "folder":
@@ -187,7 +188,7 @@ def test_a_file_that_is_no_ladder_of_the_game_is_one_line(tmp_path, how, words):
     path = tmp_path / "nim.sqlite"
     spoil(path, how)
     before = path.read_bytes() if path.is_file() else b""
-    with pytest.raises(UserError, match=words) as told, Store(path, NIM) as opened:
+    with pytest.raises(UserError, match=words) as told, LadderResults(path, NIM) as opened:
         opened.counts()
     assert "\n" not in str(told.value) and str(path) in str(told.value)
     assert not path.is_file() or path.read_bytes() == before
@@ -200,19 +201,19 @@ def test_the_default_file_is_named_after_the_game_and_its_options():
 # ── the ladder ──
 
 
-def test_a_ladder_plays_what_is_missing_and_no_more(store):
+def test_a_ladder_plays_what_is_missing_and_no_more(ladder_file):
     for goal, players in ((12, PLAYERS[:2]), (12, PLAYERS[:2]), (12, PLAYERS)):
-        before = rows(store)
-        ladder = Ladder(NIM, players, store)
+        before = rows(ladder_file)
+        ladder = Ladder(NIM, players, ladder_file)
         ladder.play(Goal(games=goal), workers=0)
-        after = rows(store)
+        after = rows(ladder_file)
         assert set(before) <= set(after)
         assert len(after) == goal * len(players) / 4
         assert ladder.ratings().games.sum() <= 2 * 2 * len(after)
 
 
-def test_a_ladder_is_sure_who_is_stronger(store):
-    ladder = Ladder(NIM, ["solver", "random", "minimax:depth=1"], store, pairing="round-robin")
+def test_a_ladder_orders_players_by_strength(ladder_file):
+    ladder = Ladder(NIM, ["solver", "random", "minimax:depth=1"], ladder_file, pairing="round-robin")
     ladder.play(Goal(games=60), workers=0)
     found = ladder.ratings()
     by_name = dict(zip(map(brief, found.players), zip(found.elo, found.low, strict=True), strict=True))
@@ -221,21 +222,23 @@ def test_a_ladder_is_sure_who_is_stronger(store):
     assert by_name["solver"][0] > by_name["minimax:depth=1"][0] > 0
 
 
-def test_round_robin_is_even(store):
-    ladder = Ladder(NIM, ["random", "random:seed=1", "random:seed=2", "random:seed=3"], store, pairing="round-robin")
+def test_round_robin_is_even(ladder_file):
+    ladder = Ladder(
+        NIM, ["random", "random:seed=1", "random:seed=2", "random:seed=3"], ladder_file, pairing="round-robin"
+    )
     ladder.play(Goal(games=18), workers=0)
     assert sorted(counts.blocks for counts in ladder.counts.values()) == [3] * 6
 
 
-def test_adaptive_pairing_leaves_foregone_games_alone(store):
+def test_adaptive_pairing_avoids_one_sided_games(ladder_file):
     """Weak, middling and strong: the weak one hardly ever makes a point against the strong one, so they need not meet."""
     weak, middling, strong = (f"random:seed={seed}" for seed in range(3))
-    ladder = Ladder(NIM, [weak, middling, strong], store)
+    ladder = Ladder(NIM, [weak, middling, strong], ladder_file)
     for pair, lost in (((weak, middling), 3), ((middling, strong), 3), ((weak, strong), 0)):
         counts = np.zeros(9)
         counts[8], counts[0] = 30 - lost, lost
         ladder.counts[pair] = Counts(counts, 30)
-    store.has_news()  # or the ladder would read the empty file
+    ladder_file.has_news()  # or the ladder would read the empty file
     chosen, under_way = [], Counter()
     for _ in range(12):
         chosen.append(ladder.choose(ladder.pairs(), under_way))
@@ -243,55 +246,56 @@ def test_adaptive_pairing_leaves_foregone_games_alone(store):
     assert set(chosen) == {(weak, middling), (middling, strong)}
 
 
-def test_a_newcomer_plays_first(store):
-    Ladder(NIM, PLAYERS, store, pairing="round-robin").play(Goal(games=24), workers=0)
-    ladder = Ladder(NIM, [*PLAYERS, "random:seed=5"], store)
+def test_a_new_player_plays_first(ladder_file):
+    Ladder(NIM, PLAYERS, ladder_file, pairing="round-robin").play(Goal(games=24), workers=0)
+    ladder = Ladder(NIM, [*PLAYERS, "random:seed=5"], ladder_file)
     for _ in range(3):
         assert "random:seed=5" in ladder.choose(ladder.pairs())
 
 
-def test_one_player_is_measured_by_the_others_alone(store):
-    ladder = Ladder(NIM, [*PLAYERS, "random:seed=5"], store)
-    Ladder(NIM, PLAYERS, store).play(Goal(games=10), workers=0)
-    before = rows(store)
+def test_a_goal_of_one_player_plays_only_its_games(ladder_file):
+    ladder = Ladder(NIM, [*PLAYERS, "random:seed=5"], ladder_file)
+    Ladder(NIM, PLAYERS, ladder_file).play(Goal(games=10), workers=0)
+    before = rows(ladder_file)
     ladder.play(Goal(games=20, of="random:seed=5"), workers=0)
-    players = {text: number for number, text in sqlite3.connect(store.path).execute("SELECT * FROM players")}
-    new = set(rows(store)) - set(before)
+    players = {text: number for number, text in sqlite3.connect(ladder_file.path).execute("SELECT * FROM players")}
+    new = set(rows(ladder_file)) - set(before)
     assert len(new) == 10 and all(players["random:seed=5"] in pair[:2] for pair in new)
 
 
-def test_an_interval_can_be_the_goal(store):
-    ladder = Ladder(NIM, ["random", "random:seed=1", "random:seed=2"], store)
+def test_an_interval_can_be_the_goal(ladder_file):
+    ladder = Ladder(NIM, ["random", "random:seed=1", "random:seed=2"], ladder_file)
     ladder.play(Goal(interval=70), workers=0)
     assert ladder.ratings().interval_of() <= 70
     assert 30 < ladder.blocks() < 1000
 
 
-def test_ctrl_c_keeps_everything_and_the_same_ladder_goes_on(store):
-    ladder, heard = Ladder(NIM, PLAYERS, store), []
+def test_ctrl_c_keeps_all_results_and_the_same_ladder_resumes(ladder_file):
+    ladder, calls = Ladder(NIM, PLAYERS, ladder_file), []
 
-    def watch(blocks):
-        heard.append(blocks)
-        if len(heard) == 4:
+    def progress(done, total):
+        calls.append((done, total))
+        if len(calls) == 4:
             raise KeyboardInterrupt
 
-    ladder.play(Goal(games=20), 0, watch)
-    assert ladder.is_interrupted and len(rows(store)) == 4
-    Ladder(NIM, PLAYERS, store).play(Goal(games=20), workers=0)
-    assert len(rows(store)) == 15
+    ladder.play(Goal(games=20), 0, progress)
+    assert calls == [(2, 30), (4, 30), (6, 30), (8, 30)]
+    assert ladder.is_interrupted and len(rows(ladder_file)) == 4
+    Ladder(NIM, PLAYERS, ladder_file).play(Goal(games=20), workers=0)
+    assert len(rows(ladder_file)) == 15
 
 
-def test_workers_play_the_same_blocks(store, tmp_path):
+def test_workers_play_the_same_blocks(ladder_file, tmp_path):
     found = []
     for workers in (0, 2):
-        with Store(tmp_path / f"{workers}.sqlite", NIM) as opened:
+        with LadderResults(tmp_path / f"{workers}.sqlite", NIM) as opened:
             Ladder(NIM, PLAYERS, opened, pairing="round-robin").play(Goal(games=8), workers)
             found.append(sorted(rows(opened, "seed, number, opening, result, digest")))
     assert found[0] == found[1]
 
 
-def test_players_that_only_repeat_their_games_end_a_ladder(store):
-    ladder = Ladder(NIM, ["minimax:depth=1", "minimax:depth=2"], store, openings="plies=1")
+def test_players_that_only_repeat_their_games_end_a_ladder(ladder_file):
+    ladder = Ladder(NIM, ["minimax:depth=1", "minimax:depth=2"], ladder_file, openings="plies=1")
     ladder.play(Goal(interval=1e-6), workers=0)
     (counts,) = ladder.counts.values()
     assert ladder.has_only_repetitions and counts.results.sum() < counts.blocks < 100
@@ -306,29 +310,31 @@ def test_players_that_only_repeat_their_games_end_a_ladder(store):
         (["random", "sover"], None, "unknown player 'sover'.*did you mean 'solver'"),
     ],
 )
-def test_players_that_make_no_ladder(store, players, anchor, words):
+def test_impossible_ladders_are_one_line(ladder_file, players, anchor, words):
     with pytest.raises(UserError, match=words):
-        Ladder(NIM, players, store, anchor)
+        Ladder(NIM, players, ladder_file, anchor)
 
 
-def test_elo_is_for_two(tmp_path):
+def test_games_of_three_players_have_no_ladder(tmp_path):
     game = load("dots_and_boxes:rows=1,cols=1,players=3")
     with (
-        Store(tmp_path / "three.sqlite", game) as opened,
+        LadderResults(tmp_path / "three.sqlite", game) as opened,
         pytest.raises(UserError, match=r"two players, got .*\(3 players\)"),
     ):
         Ladder(game, PLAYERS, opened)
 
 
-# ── the standard rungs ──
+# ── the reference players ──
 
 
-@pytest.mark.parametrize("path", sorted(arena.rungs.FOLDER.glob("*.toml")), ids=lambda path: path.stem)
-def test_standard_rungs_are_players_of_their_game(path):
-    game, rungs = load(path.stem), read_rungs(path)
-    assert standard_rungs(game) == rungs
-    assert rungs.anchor == "random" and len(set(rungs.players)) == len(rungs.players)
-    for text in rungs.players:
+@pytest.mark.parametrize(
+    "path", sorted(arena.ladder.reference_players.FOLDER.glob("*.toml")), ids=lambda path: path.stem
+)
+def test_reference_players_are_players_of_their_game(path):
+    game, reference = load(path.stem), read_reference_players(path)
+    assert reference_players(game) == reference
+    assert reference.anchor == "random" and len(set(reference.players)) == len(reference.players)
+    for text in reference.players:
         kind, given = split(text)
         options_of(kind).resolve(given)
         assert game.rules.chance is None or kind not in ("alphabeta", "minimax", "solver")
@@ -337,31 +343,37 @@ def test_standard_rungs_are_players_of_their_game(path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("rungs = [", "expected TOML"),
-        ('anchor = "random"\nrung = []', "expected anchor, rungs, openings, got 'rung'; did you mean 'rungs'"),
-        ('anchor = "random"\nrungs = ["random"]', "expected a list of two players or more"),
-        ('anchor = "randm"\nrungs = ["random", "solver"]', "anchor: expected one of the rungs, got 'randm'"),
-        ('anchor = "random"\nrungs = ["random", "solver"]\nopenings = 3', "openings: expected text, got 3"),
+        ("players = [", "expected TOML"),
+        ('anchor = "random"\nplayer = []', "expected anchor, players, openings, got 'player'; did you mean 'players'"),
+        ('anchor = "random"\nplayers = ["random"]', "expected a list of two players or more"),
+        ('anchor = "randm"\nplayers = ["random", "solver"]', "anchor: expected one of the players, got 'randm'"),
+        ('anchor = "random"\nplayers = ["random", "solver"]\nopenings = 3', "openings: expected text, got 3"),
     ],
 )
-def test_a_file_of_rungs_that_cannot_be_read_is_one_line(tmp_path, text, words):
+def test_a_file_of_reference_players_that_cannot_be_read_is_one_line(tmp_path, text, words):
     path = tmp_path / "nim.toml"
     path.write_text(text)
     with pytest.raises(UserError, match=words):
-        read_rungs(path)
+        read_reference_players(path)
 
 
-def test_a_game_without_rungs_names_those_that_have_some():
-    with pytest.raises(UserError, match=r"nim:most=7: expected a game with standard rungs .*othello"):
-        standard_rungs(NIM)
+def test_a_file_with_the_old_key_rungs_is_read(tmp_path):
+    path = tmp_path / "nim.toml"
+    path.write_text('anchor = "random"\nrungs = ["random", "solver"]\nopenings = "plies=2"\n')
+    assert read_reference_players(path) == ReferencePlayers(("random", "solver"), "random", "plies=2")
+
+
+def test_a_game_without_reference_players_is_refused_with_those_that_have_them():
+    with pytest.raises(UserError, match=r"nim:most=7: expected a game with reference players .*othello"):
+        reference_players(NIM)
 
 
 # ── reports ──
 
 
 @pytest.fixture
-def standings(store):
-    ladder = Ladder(NIM, PLAYERS, store)
+def standings(ladder_file):
+    ladder = Ladder(NIM, PLAYERS, ladder_file)
     ladder.play(Goal(games=16), workers=0)
     return Standings(NIM, ladder.ratings(), ladder.counts)
 
@@ -394,7 +406,7 @@ def test_the_report_is_three_files_and_the_page_needs_nothing_else(standings, tm
     assert not parser.open and not parser.links and "http" not in page.read_text() and "url(" not in page.read_text()
 
 
-def test_points_against_each_other_are_shared(standings):
+def test_points_of_a_pair_add_up(standings):
     for row in standings.rows:
         for other in standings.rows:
             points, games = standings.against(row.player, other.player)
@@ -409,12 +421,12 @@ def test_names_are_brief_but_mean_the_same():
     assert brief("oracle:of=Delphi") == "oracle:of=Delphi"
 
 
-def test_who_cannot_be_compared_is_said(store, tmp_path):
-    ladder = Ladder(NIM, ["random", "random:seed=1"], store)
+def test_unconnected_players_are_listed_as_not_rated(ladder_file, tmp_path):
+    ladder = Ladder(NIM, ["random", "random:seed=1"], ladder_file)
     ladder.play(Goal(games=4), workers=0)
     found = Standings(NIM, ladder.ratings([RANDOM, OTHER, "solver:mb=256,distance=off"]), ladder.counts)
     assert found.rows[-1].elo is None and found.as_json()["players"][-1]["elo"] is None
-    assert "no result connects these with random, so nothing can be said of them: solver" in found.text()
+    assert "not rated, since no chain of results connects them with random: solver" in found.text()
     markdown, _, _ = found.write(tmp_path / "report")
     assert "| 3 | `solver` | ? | ? | 0 |  |" in markdown.read_text()
 
@@ -422,21 +434,21 @@ def test_who_cannot_be_compared_is_said(store, tmp_path):
 # ── the commands ──
 
 
-def test_nothing_is_loaded_to_draw_pictures_before_one_is_drawn():
+def test_matplotlib_is_loaded_only_for_a_picture():
     code = "import sys, arena.__main__; sys.exit('matplotlib' in sys.modules or 'torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent.parent, check=False).returncode == 0
 
 
 @pytest.fixture
-def rungs_of_nim(tmp_path, monkeypatch):
+def reference_players_of_nim(tmp_path, monkeypatch):
     """A scale for Nim, in a folder of its own, where the commands also leave their results."""
-    (tmp_path / "nim.toml").write_text(f'anchor = "random"\nrungs = {json.dumps(PLAYERS)}\n')
+    (tmp_path / "nim.toml").write_text(f'anchor = "random"\nplayers = {json.dumps(PLAYERS)}\n')
     assert tomllib.loads((tmp_path / "nim.toml").read_text())
-    monkeypatch.setattr(arena.rungs, "FOLDER", tmp_path)
+    monkeypatch.setattr(arena.ladder.reference_players, "FOLDER", tmp_path)
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_ladder_command(rungs_of_nim, capsys):
+def test_the_ladder_command(reference_players_of_nim, capsys):
     assert main(["ladder", "nim", "--games", "8", "--workers", "0", "--json", "--report", "report"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["game"] == "nim:most=7" and {brief(each["player"]) for each in found["players"]} == set(PLAYERS)
@@ -447,21 +459,22 @@ def test_the_ladder_command(rungs_of_nim, capsys):
     assert "solver" in capsys.readouterr().out
 
 
-def test_the_rate_command_is_one_line_and_lays_the_rungs_first(rungs_of_nim, capsys):
-    assert main(["rate", "nim", "random:seed=7", "--games", "20", "--rung-games", "20", "--workers", "0"]) == 0
-    said = capsys.readouterr()
+def test_rate_prints_one_line_and_plays_missing_reference_games_first(reference_players_of_nim, capsys):
+    assert main(["rate", "nim", "random:seed=7", "--games", "20", "--reference-games", "20", "--workers", "0"]) == 0
+    printed = capsys.readouterr()
     assert re.fullmatch(
-        r"nim:most=7 random:seed=7: Elo \S+ ± \d+ \[\S+, \S+\], \d+ games against \d rungs, random = 0\n", said.out
+        r"nim:most=7 random:seed=7: Elo \S+ ± \d+ \[\S+, \S+\], \d+ games against \d reference players, random = 0\n",
+        printed.out,
     )
-    assert "lack 30 games among themselves: those come first" in said.err
+    assert "30 games among the reference players of nim:most=7 are missing; they are played first" in printed.err
     assert (
         main(["rate", "nim", "random:seed=7", "--games", "20", "--rung-games", "20", "--workers", "0", "--json"]) == 0
     )
-    said = capsys.readouterr()
-    found = json.loads(said.out)
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
     low, high = found["elo_interval"]
-    assert "lack" not in said.err and low <= found["elo"] <= high
-    assert sum(each["games"] for each in found["rungs"]) == found["games"]
+    assert "missing" not in printed.err and low <= found["elo"] <= high
+    assert sum(each["games"] for each in found["opponents"]) == found["games"]
 
 
 @pytest.mark.parametrize(
@@ -474,18 +487,18 @@ def test_the_rate_command_is_one_line_and_lays_the_rungs_first(rungs_of_nim, cap
         ("ladder nim random", "two different players"),
         ("ladder nim random human", "human: expected a program"),
         ("ladder nim random solver --file nim.toml", "file is not a database"),
-        ("rate nim random --games 4 --rung-games 4", "expected another player than random, whose Elo is 0"),
-        ("rate nim solver --rung-games 0", "rung-games: expected 1 or more, got 0"),
+        ("rate nim random --games 4 --reference-games 4", "expected another player than random, whose Elo is 0"),
+        ("rate nim solver --reference-games 0", "reference-games: expected 1 or more, got 0"),
         ("rate nim solver --sims -1", "sims: expected 0 or more, got -1"),
-        ("rate nim solvr --rung-games 4", "unknown player 'solvr'.*did you mean 'solver'"),
+        ("rate nim solvr --reference-games 4", "unknown player 'solvr'.*did you mean 'solver'"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(rungs_of_nim, command, words):
+def test_a_wrong_ladder_command_is_one_line(reference_players_of_nim, command, words):
     with pytest.raises(UserError, match=words):
         main([*command.split(), *([] if "--workers" in command else ["--workers", "0"])])
 
 
-def test_a_run_is_known_by_its_checkpoints(tmp_path, monkeypatch):
+def test_a_run_is_recognised_by_its_checkpoints(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for step in ("00000200", "00001000"):
         (tmp_path / "runs" / "first" / "checkpoints" / step).mkdir(parents=True)
@@ -494,7 +507,7 @@ def test_a_run_is_known_by_its_checkpoints(tmp_path, monkeypatch):
     assert checkpoints_of("alphabeta:depth=4") == checkpoints_of("x" * 5000) == checkpoints_of("a\0b") == {}
 
 
-def test_torch_is_not_loaded_to_see_that_a_player_is_no_run(tmp_path, monkeypatch):
+def test_torch_is_not_loaded_for_a_player_that_is_no_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "checkpoints.shelf", None)  # whoever imports it fails
     assert checkpoints_of("alphabeta:depth=4") == {}
@@ -503,11 +516,11 @@ def test_torch_is_not_loaded_to_see_that_a_player_is_no_run(tmp_path, monkeypatc
         checkpoints_of("first")
 
 
-def test_the_curve_of_a_run_is_stored_by_the_weights(rungs_of_nim, capsys):
+def test_the_checkpoints_of_a_run_are_stored_by_their_weights(reference_players_of_nim, capsys):
     for step in (1, 20):
         net = make_net("mlp:1x8", NIM, seed=step)
         save(folder_of("runs/first", step), net, Card(NIM.name, NIM.version, net.text, step=step))
-    command = "rate nim first --sims 0 --games 12 --rung-games 8 --workers 0"
+    command = "rate nim first --sims 0 --games 12 --reference-games 8 --workers 0"
     assert main(command.split()) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["step", "1", "20"]
@@ -516,21 +529,24 @@ def test_the_curve_of_a_run_is_stored_by_the_weights(rungs_of_nim, capsys):
     assert [each["step"] for each in found["checkpoints"]] == [1, 20]
     for path, each in zip(all_of("runs/first"), found["checkpoints"], strict=True):
         assert each["player"].startswith(f"net:{read_card(path).short},sims=0")
-        assert 0 < sum(rung["games"] for rung in each["rungs"]) <= 12
+        assert 0 < sum(met["games"] for met in each["opponents"]) <= 12
 
 
-def test_the_rungs_of_a_scale_are_made_once_however_many_are_placed(store, monkeypatch):
+def test_reference_players_are_made_once_however_many_players_are_placed(ladder_file, monkeypatch):
     made = Counter()
 
     def counted(text, game):
         made[text] += 1
         return make_player(text, game)
 
-    monkeypatch.setattr("arena.ladder.make_player", counted)
+    monkeypatch.setattr("arena.ladder.ladder.make_player", counted)
     scale = Scale(
-        NIM, Rungs(("random", "minimax:depth=1", "minimax:depth=2"), "random"), store, opponents=["minimax:depth=1"]
+        NIM,
+        ReferencePlayers(("random", "minimax:depth=1", "minimax:depth=2"), "random"),
+        ladder_file,
+        opponents=["minimax:depth=1"],
     )
-    assert scale.names == sorted(make_player(text, NIM).name for text in scale.rungs.players)
+    assert scale.names == sorted(make_player(text, NIM).name for text in scale.reference.players)
     places = [scale.place(text, 4, 0) for text in ("random:seed=1", "random:seed=2")]
     assert [place.row.games for place in places] == [4, 4]
-    assert made == dict.fromkeys([*scale.rungs.players, "random:seed=1", "random:seed=2"], 1)
+    assert made == dict.fromkeys([*scale.reference.players, "random:seed=1", "random:seed=2"], 1)

@@ -12,15 +12,16 @@ import pytest
 
 from arena import players
 from arena.__main__ import main
-from arena.forfeit import Forfeit
-from arena.match import Match, arrangements, play_block
+from arena.elo import Sprt
+from arena.match import Match, arrangements
+from arena.match_folder import MatchFolder
 from arena.openings import Opening, Openings, canonical, decider
-from arena.players import make_player
-from arena.playing import play_game
-from arena.results import Results
-from arena.statistics import Sprt
+from arena.players import Forfeit, make_player
+from arena.referee import play_game
 from base.errors import UserError, run_command
 from base.log import frame_end, read_log
+from base.workers import InProcess
+from classical.eval import default_eval
 from games import load
 from games.choice import Choice
 from games.record import GameRecord, read_records
@@ -68,7 +69,7 @@ def test_mirror_images_are_one_opening():
     assert canonical(game, game.play("a2 b2")) != canonical(game, corners[0])
 
 
-def test_openings_come_again_when_there_are_no_others():
+def test_openings_repeat_when_there_are_no_others():
     source = Openings(load("tic_tac_toe"), "plies=1", seed=1)
     found = [opening for opening, _ in zip(source, range(7), strict=False)]
     assert source.distinct == 3 == len(set(found)) and found[:3] == found[3:6]
@@ -83,13 +84,13 @@ def test_openings_grow_longer_where_there_are_no_others():
     assert Openings(load("connect_four")).text == "plies=4+"
 
 
-def test_where_all_is_decided_decided_openings_are_played(tmp_path):
+def test_decided_openings_are_played_where_there_are_no_others(tmp_path):
     source = Openings(load("tic_tac_toe"), "plies=5", seed=1)
     assert not any(decider(load("tic_tac_toe"))(next(iter(source)).state(source.game)) for _ in range(3))
     path = tmp_path / "openings.txt"
     path.write_text("a1 a2 b1 b2\n")  # the mover has three in a row
     source = Openings(load("tic_tac_toe"), str(path))
-    assert len(next(iter(source)).actions) == 4 and "won for one side already" in source.notes
+    assert len(next(iter(source)).actions) == 4 and "already won for one side" in source.notes
 
 
 def test_a_file_gives_openings_by_moves_or_position(tmp_path):
@@ -108,8 +109,8 @@ def test_a_file_gives_openings_by_moves_or_position(tmp_path):
         ("a1 a1\n", r"openings\.txt:1: ply 1: illegal action 'a1'"),
         ("a1\nz9\n", r"openings\.txt:2: ply 0: unknown action 'z9'"),
         ("position:nonsense\n", r"openings\.txt:1: position of tic_tac_toe"),
-        ("\n# nothing\n", r"openings\.txt: expected openings, a line each, got none"),
-        ("a1 b1 a2 b2 a3\n", r"expected positions of tic_tac_toe where the game goes on"),
+        ("\n# nothing\n", r"openings\.txt: expected one opening per line, got none"),
+        ("a1 b1 a2 b2 a3\n", r"expected unfinished positions of tic_tac_toe, got none"),
     ],
 )
 def test_unreadable_openings_are_one_line(tmp_path, text, expected):
@@ -164,7 +165,7 @@ def faulty(monkeypatch):
         """for tests"""
         return Faulty(game, how)
 
-    monkeypatch.setitem(players.FACTORIES, "faulty", make_faulty)
+    monkeypatch.setitem(players.kinds(), "faulty", make_faulty)
 
 
 def test_a_player_that_fails_loses_with_the_reason(faulty):
@@ -176,8 +177,8 @@ def test_a_player_that_fails_loses_with_the_reason(faulty):
     record.positions(game)
 
 
-def test_whoever_fails_loses_though_it_is_not_their_move(faulty):
-    """An engine may die while it is told of the other's move."""
+def test_a_player_that_forfeits_in_the_opponents_turn_loses(faulty):
+    """An engine may die while it receives the opponent's move."""
     game = load("tic_tac_toe")
     table = [make_player("random", game), make_player("faulty", game)]
     table[1].thinker.advance = lambda action: table[1].thinker.choose(game.initial())
@@ -216,7 +217,7 @@ def test_a_game_depends_on_its_seeds_alone():
 # ── blocks ──
 
 
-def test_a_block_seats_both_players_alike():
+def test_a_block_gives_both_players_the_same_seats():
     assert arrangements(2) == [(0, 1), (1, 0)]
     assert arrangements(3) == [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
     for n in (2, 3, 4):
@@ -229,6 +230,28 @@ def test_workers_play_the_same_match_as_one_process():
     alone = Match(game, "uct:sims=20", "random", seed=4).play(12, workers=0)
     other = Match(game, "uct:sims=20", "random", seed=5).play(12, workers=0)
     assert games_of(by_two) == games_of(alone) != games_of(other)
+
+
+class Elsewhere(InProcess):
+    """Workers on a machine without one file of this one."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def run(self, task, jobs, *, ordered=False):
+        self.file.unlink(missing_ok=True)
+        players.kept_player.cache_clear()
+        return super().run(task, jobs, ordered=ordered)
+
+
+def test_workers_need_no_file_of_this_machine(tmp_path, monkeypatch):
+    game, path, cache = load("tic_tac_toe"), tmp_path / "mine.eval.json", tmp_path / "cache"
+    cache.mkdir()
+    default_eval(game).save(path)
+    match = Match(game, f'alphabeta:depth=2,eval="{path}"', "random", seed=3)
+    here = match.play(4, workers=0)
+    monkeypatch.setattr(players, "cache_folder", lambda *parts: cache)
+    assert games_of(match.play(4, Elsewhere(path))) == games_of(here) and not path.exists()
 
 
 def test_random_players_do_not_repeat_themselves():
@@ -251,7 +274,7 @@ def test_equal_players_score_a_half_exactly():
     assert tally.superiority() == 0.5 and tally.elo().value == 0
 
 
-def test_three_players_are_weighed_by_utility():
+def test_matches_of_three_seats_have_utilities():
     game = load("dots_and_boxes:rows=1,cols=2,players=3")
     tally = Match(game, "maxn:depth=7", "random").play(20, workers=0)
     assert tally.games == 120 and tally.elo().value is None
@@ -262,7 +285,7 @@ def test_three_players_are_weighed_by_utility():
     assert "utility A" in tally.text()
 
 
-def test_a_known_match_has_its_numbers():
+def test_the_report_of_a_known_match():
     """A wins every game of 8 pairs: no upper bound, and a lower one above zero."""
     tally = Match(load("connect_four"), "alphabeta:depth=4", "random").play(8, workers=0)
     found = tally.as_json()
@@ -297,7 +320,7 @@ def test_a_sequential_test_stops_the_match():
 
 
 def open_results(folder, match, resume=False):
-    return Results(folder, match.settings, match.game, match.block_size, resume)
+    return MatchFolder(folder, match.settings, match.game, match.block_size, resume)
 
 
 def test_every_game_is_recorded_twice_alike(tmp_path):
@@ -318,7 +341,7 @@ def test_every_game_is_recorded_twice_alike(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [0, 1, 2, 5])
-def test_a_match_that_was_killed_goes_on_where_it_stopped(tmp_path, cut):
+def test_a_killed_match_resumes_where_it_stopped(tmp_path, cut):
     """Killed after `cut` whole games and a piece of the next: the same games in the end, and those that were there are kept."""
     game = load("tic_tac_toe")
     match = Match(game, "uct:sims=10", "random", seed=6)
@@ -350,17 +373,17 @@ def test_a_match_can_be_made_longer(tmp_path):
     assert games_of(longer) == games_of(Match(game, "random", "random", seed=6).play(5, 0))
 
 
-def test_another_match_is_not_gone_on_with(tmp_path):
+def test_the_folder_of_another_match_is_refused(tmp_path):
     match = Match(load("tic_tac_toe"), "random", "random", seed=6)
     open_results(tmp_path, match).close()
-    with pytest.raises(UserError, match="holds a match already; expected --resume"):
+    with pytest.raises(UserError, match="expected a new folder, or --resume for the match in it"):
         open_results(tmp_path, match)
     other = Match(load("tic_tac_toe"), "random", "random", seed=7)
-    with pytest.raises(UserError, match=r"match\.json: expected seed 7, as asked for; the match there has 6"):
+    with pytest.raises(UserError, match=r"match\.json: expected seed 7, got 6 in the existing match"):
         open_results(tmp_path, other, resume=True)
     for text, expected in (
         ("uct:sims=9", "A uct:sims=9,"),
-        ("random:seed=3", "A random:seed=3, as asked for; .* has random:seed=0"),
+        ("random:seed=3", "A random:seed=3, got .*random:seed=0"),
     ):
         with pytest.raises(UserError, match=rf"match\.json: expected {expected}"):
             open_results(tmp_path, Match(load("tic_tac_toe"), text, "random", seed=6), resume=True)
@@ -384,7 +407,7 @@ def arena(*words):
     return subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True)
 
 
-def test_the_command_plays_and_reports(tmp_path):
+def test_the_match_command_plays_and_reports(tmp_path):
     done = arena("match", "tic_tac_toe", "solver", "random", "--games", "7", "--json", "--records", str(tmp_path / "m"))
     found = json.loads(done.stdout.splitlines()[-1])
     assert done.returncode == 0 and found["games"] == 8 and found["losses"] == 0
@@ -469,7 +492,7 @@ def test_a_block_is_what_its_records_say():
     game = load("tic_tac_toe")
     match = Match(game, "random", "uct:sims=5", seed=9)
     job = next(match._jobs(1, set()))
-    records = [GameRecord.from_bytes(frame, game) for frame in play_block(job)]
+    records = [GameRecord.from_bytes(frame, game) for frame in match.play_block(job)]
     assert [record.metadata["seats"] for record in records] == [[0, 1], [1, 0]]
     assert [record.players for record in records] == [match.players, match.players[::-1]]
     assert all(tuple(record.moves[: len(job.opening.actions)]) == job.opening.actions for record in records)

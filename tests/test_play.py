@@ -13,9 +13,8 @@ from dataclasses import replace
 import pytest
 
 from arena.__main__ import main
-from arena.forfeit import Forfeit
-from arena.players import RandomMover, make_player
-from arena.table import Left, Table
+from arena.players import Forfeit, RandomMover, make_player
+from arena.terminal import Left, TerminalGame
 from base.errors import UserError
 from games import Game, load
 from games.record import read_records
@@ -33,7 +32,7 @@ def seated(game, seats, lines, start=None, **options):
         return line
 
     game = load(game) if isinstance(game, str) else game
-    table = Table(game, seats, start, ask=ask, say=shown.append, **options)
+    table = TerminalGame(game, seats, start, ask=ask, show=shown.append, **options)
     with contextlib.suppress(EOFError, Left):
         table.play()
     return table, "\n".join(shown)
@@ -68,7 +67,7 @@ def test_two_people_take_back_one_move_at_a_time():
     assert [table.game.names[action] for action in table.moves] == ["a1", "c3"]
 
 
-def test_values_are_said_in_the_eyes_of_the_person():
+def test_values_are_from_the_persons_point_of_view():
     start = load("tic_tac_toe").play("b2 b1 a1 c3")  # whoever is to move wins by two threats
     _, shown = seated("tic_tac_toe", ["solver:mb=1", "human"], [], start=start)
     assert "player 0 (solver:mb=1) plays" in shown and "(-1.000 for you, proven)" in shown
@@ -78,7 +77,7 @@ def test_values_are_said_in_the_eyes_of_the_person():
     assert "(-1.000 for player 1, proven)" in shown and "player 0 (solver:mb=1) wins" in shown
 
 
-def test_who_gives_hints():
+def test_the_default_player_of_hints():
     _, shown = seated("tic_tac_toe", ["human", "random"], ["?"], hint="alphabeta:depth=2")
     assert "alphabeta:depth=2 suggests" in shown
     assert seated("tic_tac_toe", ["human", "random"], [])[0].hint_text == "alphabeta:ms=1000"
@@ -102,17 +101,17 @@ def test_a_hint_changes_nothing_in_the_game():
         ("save", "save: expected a file, as in: save game.log"),
         ("undo", "undo: there is no move of yours to take back"),
         ("\x1b[A", r"'\x1b[A' is no move and no command"),
-        ("d3 c5", "'c5' and what follows was not played: the turn is over"),
+        ("d3 c5", "'c5' and the moves after it were not played: the turn is over"),
         ("save my game.txt", "saved in my game.txt"),
     ],
 )
-def test_what_is_no_move_says_so_and_asks_again(line, expected, tmp_path, monkeypatch):
+def test_a_line_that_is_no_move_is_explained_and_read_again(line, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table, shown = seated("othello", ["human", "human"], [line, "", "help", "board"])
     assert expected in shown and "resign" in shown and table.ending == ""
 
 
-def test_a_command_gives_way_to_a_move_of_its_name():
+def test_a_move_takes_precedence_over_a_command_of_its_name():
     plain = load("tic_tac_toe")
     rules = replace(plain.rules, names=["m", "undo", *plain.names[2:]])
     game = Game(rules, "odd", "odd", {})
@@ -148,7 +147,7 @@ def test_three_people_and_spectators():
     assert table.outcome == table.game.utility(table.state) and "you" not in shown
 
 
-def test_a_player_who_fails_loses_and_the_reason_is_said(monkeypatch, tmp_path):
+def test_a_player_that_forfeits_loses_with_the_reason(monkeypatch, tmp_path):
     def silent(self, state):
         raise Forfeit("it says nothing")
 
@@ -160,7 +159,7 @@ def test_a_player_who_fails_loses_and_the_reason_is_said(monkeypatch, tmp_path):
     assert record.ending == "player 1 forfeits: it says nothing" and record.outcome == (1, -1)
 
 
-def test_saving_refuses_what_would_lose_something(tmp_path):
+def test_saving_refuses_files_that_would_lose_something(tmp_path):
     game = load("tic_tac_toe")
     (tmp_path / "old.txt").write_text("mine")
     start = game.play("a1 b2")
@@ -170,13 +169,13 @@ def test_saving_refuses_what_would_lose_something(tmp_path):
         [f"save {tmp_path}/{name}" for name in ("old.txt", "new.txt", "new.log", "new.log")],
         start,
     )
-    assert "old.txt: expected a new file, but it exists already" in shown and shown.count("\nsaved in") == 2
-    assert "new.txt: expected a name that ends in .log" in shown and (tmp_path / "old.txt").read_text() == "mine"
+    assert "old.txt: expected a new file, but it exists" in shown and shown.count("\nsaved in") == 2
+    assert "new.txt: expected a name ending in .log" in shown and (tmp_path / "old.txt").read_text() == "mine"
     (record,) = read_records(tmp_path / "new.log", game)
     assert record.first_position(game).tobytes() == start.tobytes() and record.outcome is None
 
 
-def test_a_person_sits_at_the_terminal_only():
+def test_human_plays_only_at_the_terminal():
     with pytest.raises(UserError, match="human: expected a program, got a person, who plays in: python -m arena play"):
         make_player("human", load("tic_tac_toe"))
 
@@ -186,7 +185,7 @@ def test_a_person_sits_at_the_terminal_only():
     [
         (["human"], "play: expected 2 players for tic_tac_toe, got 1"),
         (["human", "humen"], "unknown player 'humen'.*did you mean 'human'"),
-        (["human:age=3", "random"], "human: it has no options, got 'human:age=3'"),
+        (["human:age=3", "random"], "human: expected no options, got 'human:age=3'"),
         (["human", "random", "--hint", "alphabeta"], "alphabeta: expected a limit"),
         (["human", "random", "--position", "x"], "position of tic_tac_toe"),
         (["human", "random", "--moves", "a1 a1"], "ply 1: illegal action 'a1'"),
@@ -195,7 +194,7 @@ def test_a_person_sits_at_the_terminal_only():
             "expected an unfinished game of tic_tac_toe, got a finished one",
         ),
         (["human", "random", "--seed", "-1"], "seed: expected 0 or more, got -1"),
-        (["human", "random", "--save", "/dev/null"], "/dev/null: expected a new file, but it exists already"),
+        (["human", "random", "--save", "/dev/null"], "/dev/null: expected a new file, but it exists"),
     ],
 )
 def test_a_mistake_is_one_line(words, expected):
@@ -211,7 +210,7 @@ def test_at_the_end_of_input_nothing_is_saved(tmp_path):
     assert b"> b2\n" in done.stdout and done.stdout.endswith(b"bye; the game is not finished, and not saved\n")
 
 
-def test_at_a_terminal_it_can_be_left_by_ctrl_c():
+def test_ctrl_c_leaves_a_game_at_a_terminal():
     process, terminal = pty.fork()
     if process == 0:
         os.execv(sys.executable, [sys.executable, "-m", "arena", "play", "tic_tac_toe", "human", "random"])

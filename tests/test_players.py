@@ -2,19 +2,21 @@
 
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.choosing import rounded
-from arena.drawing import built, drawn, tree_of
-from arena.players import FACTORIES, make_player
+from arena.choose import rounded
+from arena.explain import built, drawn, tree_of
+from arena.players import kinds, make_player, pack_player, parse_player, unpack_player
 from base.errors import UserError
 from classical.eval import default_eval
 from games import load
@@ -36,7 +38,7 @@ def test_every_kind_of_player_plays_a_game_to_its_end(text):
         state = game.result(state, choice.action)
 
 
-def test_dice_and_many_players_have_their_players():
+def test_games_with_dice_or_many_players_have_players():
     game = load("backgammon")
     state = game.play("31")
     assert make_player("expectiminimax:depth=1", game).choose(state).action in game.legal_actions(state)
@@ -51,7 +53,7 @@ def test_a_resolved_text_names_the_same_player(text):
     assert make_player(player.text, game).text == player.text
 
 
-def test_the_same_player_says_the_same_twice():
+def test_a_player_with_a_seed_repeats_itself():
     game = load("connect_four")
     for text in ("uct:sims=200,seed=3", "random:seed=3", "alphabeta:depth=5"):
         player, choices = make_player(text, game), []
@@ -88,7 +90,7 @@ def test_a_wrong_player_is_one_line(text, game, expected):
 
 
 @settings(max_examples=1000)
-@given(text=st.text(st.sampled_from('abcdehilmnoprstux:=,019" '), max_size=20), kind=st.sampled_from(["", *FACTORIES]))
+@given(text=st.text(st.sampled_from('abcdehilmnoprstux:=,019" '), max_size=20), kind=st.sampled_from(["", *kinds()]))
 def test_any_text_is_a_player_or_one_line(text, kind):
     try:
         make_player(f"{kind}:{text}" if kind else text, load("tic_tac_toe"))
@@ -127,7 +129,7 @@ def test_the_textbooks_tree_is_drawn_with_its_two_cut_branches():
     assert sum(1 for each in picture.iter() if each.tag.endswith("path")) == 4  # MAX and three MINs
 
 
-def test_explain_says_what_was_thought(tmp_path):
+def test_explain_shows_the_search(tmp_path):
     done = arena("explain", "tic_tac_toe", "--player", "solver", "--moves", "a1 b1")
     assert done.returncode == 0 and "plays" in done.stdout and "proven" in done.stdout
     done = arena("explain", "tic_tac_toe", "--player", "random", "--tree", str(tmp_path / "x.svg"))
@@ -135,7 +137,7 @@ def test_explain_says_what_was_thought(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_name_of_a_player_follows_what_its_files_hold(tmp_path):
+def test_the_name_of_a_player_follows_the_content_of_its_files(tmp_path):
     game = load("othello")
     path = tmp_path / "mine.eval.json"
     default_eval(game).save(path)
@@ -151,8 +153,8 @@ def test_the_name_of_a_player_follows_what_its_files_hold(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["alphabeta:depth=1,tt_mb=256", "solver:mb=256"])
-def test_no_move_is_charged_for_the_memory_of_a_table(text):
-    """Memory costs its time when it is first written to. After `make_player` each page was: none is left to be fetched."""
+def test_tables_are_allocated_before_the_first_move(text):
+    """The first write to a page of memory takes time. After `make_player` every page was written."""
     thinker = make_player(text, load("tic_tac_toe")).thinker
     table = (thinker._prover if text.startswith("solver") else thinker).table.view(np.uint8)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -179,3 +181,46 @@ def test_numbers_for_json_have_six_digits_however_deep_they_are():
         "text": "0.123456789",
     }
     assert rounded(given) == found
+
+
+def cache_in(folder):
+    """A cache folder of its own for files of players; compiled code stays where it is."""
+
+    def cache_folder(*parts):
+        path = folder.joinpath("cache", *parts)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    return cache_folder
+
+
+def test_a_packed_player_can_be_made_without_its_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("arena.players.cache_folder", cache_in(tmp_path))
+    game, path = load("othello"), tmp_path / "mine.eval.json"
+    weights = dict(default_eval(game).weights)
+    weights[next(iter(weights))] += 1
+    replace(default_eval(game), weights=weights).save(path)
+    player = make_player(f'alphabeta:depth=2,eval="{path}"', game)
+    packed = pack_player(player)
+    choice = player.choose(game.initial())
+    for content in (None, "{}"):  # the file is missing, or another one
+        path.unlink()
+        if content is not None:
+            path.write_text(content)
+        again = unpack_player(packed, game)
+        assert (again.text, again.name) == (player.text, player.name)
+        assert replace(again.choose(game.initial()), seconds=0) == replace(choice, seconds=0)
+        path.touch()
+
+
+def test_a_packed_network_can_be_made_without_its_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr("arena.players.cache_folder", cache_in(tmp_path))
+    game = load("tic_tac_toe")
+    released = make_player("net:small,sims=16", game)
+    folder = shutil.copytree(Path(parse_player(released.text)[2]["checkpoint"]), tmp_path / "copy")
+    player = make_player(f"net:{folder},sims=16", game)
+    packed, choice = pack_player(player), player.choose(game.initial())
+    shutil.rmtree(folder)
+    again = unpack_player(packed, game)
+    assert (again.text, again.name) == (player.text, player.name) and again.name == released.name
+    assert replace(again.choose(game.initial()), seconds=0) == replace(choice, seconds=0)

@@ -2,11 +2,10 @@
 
 import pytest
 
-from arena.forfeit import Forfeit
 from arena.openings import Opening
-from arena.players import make_player
-from arena.playing import play_game
-from arena.sample import oracle_sample
+from arena.players import Forfeit, make_player
+from arena.referee import play_game
+from arena.solved_positions import draw_positions
 from base.errors import UserError
 from classical.solvable import GAMES, LATE, MIDDLE, Trial, decisions, require
 from games import CHANCE, load
@@ -30,7 +29,7 @@ def test_a_game_with_easy_late_positions_gives_a_sample_but_no_player():
 
 def test_chess_is_refused_at_once_by_the_player_and_by_the_sample():
     chess = load("chess")
-    for ask in (lambda: make_player("solver:mb=1", chess), lambda: oracle_sample(chess, 5)):
+    for ask in (lambda: make_player("solver:mb=1", chess), lambda: draw_positions(chess, 5).positions):
         with pytest.raises(
             UserError, match=r"expected a game small enough for the exact solver.*got chess, where it solved"
         ):
@@ -56,7 +55,7 @@ def test_with_a_limit_of_its_own_the_solver_plays_any_position_that_it_suffices_
     assert player.text == "solver:mb=1,distance=off,nodes=20000"
     mate = chess.parse("6k1/5ppp/8/8/8/8/8/R6K w - - 0 1")
     assert chess.name_of(player.choose(mate).action) == "a1a8"
-    with pytest.raises(Forfeit, match=r"solver: not solved after 20001 nodes, .*; nodes=N says how many it may take"):
+    with pytest.raises(Forfeit, match=r"solver: not solved after 20001 nodes, .*; nodes=N sets the limit"):
         player.choose(chess.initial())
 
 

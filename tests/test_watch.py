@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mcts.learned import LearnedSettings
 from miniature import GAME, run, tiny
 
 from games import load
-from mcts.learned import LearnedSettings
 from train import troubles
 from train.config import Config, compose
 from train.journal import History, Journal

@@ -5,9 +5,10 @@
     found = evaluate(game, checkpoint, seed, log)   # found.line, found.curves, found.elo
     print(evaluate.table(game, {checkpoint: "the last one"}))
 
-The scale is that of `python -m arena rate`: the same rungs, openings and results, in runs/ladders/GAME.sqlite (arena/scale.py), so
-what a run has measured counts there and the other way round. A game of two that has no standard rungs gets a scale from the rungs
-of the configuration, with the random player as 0. Where more than two play there is no Elo: a match against each of the rungs.
+The scale is that of `python -m arena rate` (arena/ladder/scale.py): the same reference players, openings and results, in
+runs/ladders/GAME.sqlite. So what a run has measured counts there, and the other way round. A game of two without reference players gets
+a scale from the players of the configuration, with the random player as 0. Where more than two play there is no Elo: a match against
+each of them.
 """
 
 from __future__ import annotations
@@ -18,17 +19,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from arena.accuracy import asked, summary
+from arena.accuracy import measure
+from arena.ladder.reference_players import ReferencePlayers, has_reference_players, reference_players, standard_openings
+from arena.ladder.results import LadderResults, default_file
+from arena.ladder.scale import Place, Scale
+from arena.ladder.standings import brief, signed
 from arena.match import Match
 from arena.players import make_player
-from arena.rungs import Rungs, has_standard_rungs, standard_openings, standard_rungs
-from arena.sample import make_sample
-from arena.scale import Place, Scale
-from arena.standings import brief, signed
-from arena.store import Store, default_file
+from arena.solved_positions import draw_positions
 from arena.tally import Estimate
 from base.errors import UserError, require
-from base.local_workers import run_jobs
 from base.options import written
 from base.workers import Workers
 from games import Game
@@ -106,7 +106,7 @@ class Arena:
                 if missing := scale.missing(how.rung_games):
                     log.say(f"the rungs of {game.name} lack {missing} games among themselves: those come first, once")
                     with log.progress("games of the rungs", "game") as progress:
-                        scale.lay(how.rung_games, self.workers, progress)
+                        scale.prepare(how.rung_games, self.workers, progress)
                     if scale.ladder.is_interrupted:
                         raise KeyboardInterrupt
         else:
@@ -114,7 +114,7 @@ class Arena:
                 make_player(rung, game)
         if how.sample:
             with log.progress("solving", "position") as progress:
-                make_sample(game, how.sample, 1, self.workers, progress, FIRST_STAGE)
+                draw_positions(game, how.sample, 1, self.workers, progress, FIRST_STAGE)
 
     def __call__(self, game: Game, checkpoint: Path, seed: int, log: RunLog, /) -> Evaluation:
         ways = self._places(game, checkpoint, log) if game.players == 2 else self._matches(game, checkpoint, seed, log)
@@ -134,7 +134,7 @@ class Arena:
     @contextmanager
     def _scale(self, game: Game) -> Iterator[Scale]:
         rungs, chosen = rungs_of(game, self.settings), self.settings.rungs
-        with Store(self.file or default_file(game), game) as store:
+        with LadderResults(self.file or default_file(game), game) as store:
             yield Scale(game, rungs, store, opponents=chosen)
 
     def _places(self, game: Game, checkpoint: Path, log: RunLog) -> list[Evaluation]:
@@ -164,7 +164,7 @@ class Arena:
             blocks = max(1, round(self.settings.games / len(self.settings.rungs) / match.block_size))
             total = blocks * match.block_size
             with log.progress(f"against {rung}", "game") as progress:
-                tally = match.play(blocks, self.workers, watch=lambda so_far, _: progress(so_far.games, total))  # noqa: B023
+                tally = match.play(blocks, self.workers, progress=lambda so_far, _: progress(so_far.games, total))  # noqa: B023
             if match.is_interrupted:
                 raise KeyboardInterrupt
             utility = tally.utility(0)
@@ -174,16 +174,13 @@ class Arena:
 
     def _accuracy(self, game: Game, checkpoint: Path, log: RunLog) -> Evaluation:
         """Of the search, and of the policy alone."""
-        sample = make_sample(game, self.settings.sample, 1, self.workers, first_stage=FIRST_STAGE).positions
-        players = self.players(checkpoint)
-        jobs = [(game.spec, player, solved.line) for player in players.values() for solved in sample]
-        asking = run_jobs(asked, jobs, self.workers, ordered=True)
-        answers = [answer for _, answer in log.bar(asking, len(jobs), "accuracy", "move")]
+        sample = draw_positions(game, self.settings.sample, 1, self.workers, first_stage=FIRST_STAGE).positions
         words: list[str] = []
         curves: dict[str, float] = {}
         details: dict[str, Any] = {}
-        for number, (name, player) in enumerate(players.items()):
-            found = summary(game, player, sample, answers[number * len(sample) : (number + 1) * len(sample)])
+        for name, player in self.players(checkpoint).items():
+            with log.progress(f"accuracy, {name}", "move") as progress:
+                found = measure(game, make_player(player, game), sample, self.workers, progress)
             share = found.kept.share or 0.0
             words.append(f"{name} keeps {share:.1%}")
             curves |= {f"accuracy/{name}": share, f"brier/{name}": found.brier.mean}
@@ -193,11 +190,11 @@ class Arena:
         return Evaluation(", ".join(words), curves, details)
 
 
-def rungs_of(game: Game, how: EvaluationSettings) -> Rungs:
+def rungs_of(game: Game, how: EvaluationSettings) -> ReferencePlayers:
     """The scale of a game of two."""
-    if has_standard_rungs(game):
-        return standard_rungs(game)
-    return Rungs(tuple(dict.fromkeys([ANCHOR, *how.rungs])), ANCHOR, standard_openings(game))
+    if has_reference_players(game):
+        return reference_players(game)
+    return ReferencePlayers(tuple(dict.fromkeys([ANCHOR, *how.rungs])), ANCHOR, standard_openings(game))
 
 
 def _met(place: Place) -> dict[str, float]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from arena.rungs import has_standard_rungs
+from arena.ladder.reference_players import has_reference_players
 from base.errors import UserError
 from base.local_workers import opened as opened_workers
 from base.workers import WorkerDied
@@ -88,7 +88,7 @@ def farewell(game: Game, run: Run, progress: Progress, arena: Arena) -> str:
     table = arena.table(game, remarkable(run, checkpoint)) if how.every else ""
     rows = [("the checkpoint", str(checkpoint)), ("play against it", f"python -m arena play {spec} human {net}")]
     rows.append(("measure it", f"python -m arena match {spec} {net} uct:sims=1000 --games 200"))
-    if game.players == 2 and has_standard_rungs(game):
+    if game.players == 2 and has_reference_players(game):
         rows.append(("rate it", f"python -m arena rate {spec} {net}"))
         rows.append(("rate the run", f"python -m arena rate {spec} {shlex.quote(run.name)} --sims {how.simulations}"))
     elif game.players == 2:

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from arena.page import document
-from arena.standings import signed
+from arena.ladder.standings import signed
 from base.errors import Arguments
 from base.files import write_text
+from base.page import document
 from train.report import artefacts, progress
 from train.report.charts import STYLE as CHARTS
 from train.report.found import Found, find

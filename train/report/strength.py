@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from arena.standings import brief, signed
+from arena.ladder.standings import brief, signed
 from train.report.charts import OUTCOMES, Mark, curves, figure
 from train.report.found import Found
 from train.report.parts import Section, curve_of, shares_of, staged, table
@@ -142,7 +142,8 @@ def _standing(found: Found) -> str:
         return ""
     games, last = found.evaluations[-1]
     rows: list[tuple[float, list[str]]] = []
-    met = {rung["player"]: rung for rung in last.details.get("search", {}).get("rungs", [])}
+    search = last.details.get("search", {})
+    met = {rung["player"]: rung for rung in search.get("opponents", search.get("rungs", []))}  # `rungs`: older files
     ways = {
         "search": f"this run, {found.config.evaluation.simulations} simulations",
         "policy": "this run, its policy alone",

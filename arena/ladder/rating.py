@@ -1,26 +1,26 @@
-"""Everybody on one scale: Elo by maximum likelihood from who played whom. Pure functions of counts.
+"""Ratings of many players on one Elo scale, by maximum likelihood from the games between them. Pure functions of counts.
 
-    played = Played(["random", "uct", "solver"], pairs=[(0, 1), (1, 2)], counts=[[...9], [...9]])
-    ratings = rate(played, anchor=0)                 # ratings.elo, .low, .high; the anchor has 0
-    gains(played, anchor=0, candidates=[(0, 2)])     # what one more block between two would tell
+    table = CrossTable(["random", "uct", "solver"], pairs=[(0, 1), (1, 2)], counts=[[...9], [...9]])
+    ratings = rate(table, anchor=0)                 # ratings.elo, .low, .high; the anchor has 0
+    gains(table, anchor=0, candidates=[(0, 2)])      # how much one more block would reduce uncertainty
 
 **The model** is Bradley and Terry's (1952) with the first move worth γ as in Davidson and Beaver (1977): where a has the first seat
 against b, its expected points are 1 / (1 + 10^(-(elo_a - elo_b + γ) / 400)), a draw being half a win and half a loss. So a
-difference is the logistic Elo that a match between the two would show, however much is drawn, and the likelihood, of fractional
-results, is concave.
+difference is the logistic Elo of a match between the two, whatever the share of draws, and the likelihood, of fractional results, is
+concave.
 
-Davidson's model (1970), in which draws have a parameter of their own, was tried first. One parameter for all pairs measures decided
-games: in tic-tac-toe, where perfect players always draw, the solver stood 1,870 Elo above the random player, against whom it makes
-93 % of the points, which is 450. Rao and Kupper's (1967) has one of the same kind. How often players draw is left to the bootstrap.
+Davidson's model (1970) has a separate parameter for draws. With one such parameter for all pairs, ratings measure decided games only:
+in tic-tac-toe, where perfect players always draw, the solver was rated 1,870 Elo above the random player, against whom it makes 93 % of
+the points, which is 450. Rao and Kupper's model (1967) has a parameter of the same kind. Here the bootstrap accounts for draws.
 
-**The prior.** Every player has PRIOR virtual draws, shared out over those it met as its true games are. So a clean sweep is worth
-something finite; more games wash it out.
+**The prior.** Every player has PRIOR virtual draws, distributed over its opponents like its games. So the rating after a clean sweep is
+finite; the effect vanishes with more games.
 
-**Intervals** come from the weighted likelihood bootstrap (Newton and Raftery 1994): blocks, not games, are what is independent; each
-gets a random weight from the exponential distribution, a few hundred times, and so does either half of a pair's virtual draws. Unlike
-drawing blocks with replacement this leaves an interval where all blocks of a pair are equal.
+**Intervals** come from the weighted likelihood bootstrap (Newton and Raftery 1994). Blocks are independent, games are not; so each
+block gets a random weight from the exponential distribution, a few hundred times, and so does either half of a pair's virtual draws.
+Unlike resampling blocks with replacement, this gives an interval even where all blocks of a pair are equal.
 
-A block is one opening from both sides. It has nine results, 3 · first + second: what a made of the game in which it moved first, and of
+A block is one opening from both sides. It has nine results, 3 · first + second: a's result in the game in which it moves first, and in
 the other one (0 won, 1 drew, 2 lost).
 """
 
@@ -42,29 +42,29 @@ UNIT = 400 / np.log(10)
 REPLICATES = 500
 LEVEL = 0.95
 UNKNOWN = 1000.0
-"""Elo: how far a player may well be from the others before it has played. For the choice of games alone."""
+"""Elo: the standard deviation of a new player's rating. Used only to choose the next games."""
 FIRST, SECOND = np.repeat([1.0, 0.5, 0.0], 3), np.tile([1.0, 0.5, 0.0], 3)
 """a's points in the two games, for each result of a block."""
 _LEAP, _STEPS, _NEAR = 3.0, 200, 1e-8  # of Newton's method, in natural units
-_PART = 50  # replicates that are fitted at once
+_PART = 50  # replicates fitted at once
 
 
 @dataclass(frozen=True)
-class Played:
-    """Who met whom, and what came of it."""
+class CrossTable:
+    """The results of all pairs."""
 
     players: Sequence[str]
     pairs: Sequence[tuple[int, int]]
-    """(a, b): numbers of players; each pair once, in one order."""
+    """(a, b): indices of players; each pair once, in one order."""
     counts: Any
-    """[pairs, 9]: how often a block ended so."""
+    """[pairs, 9]: number of blocks by result."""
 
     def table(self) -> Array:
         """[pairs, 9]"""
         return np.asarray(self.counts, float).reshape(len(self.pairs), KINDS)
 
     def components(self) -> list[list[int]]:
-        """Groups of players that results connect, the numbers ascending. Between two groups nothing can be said."""
+        """Groups of players that results connect, indices ascending. Ratings of different groups cannot be compared."""
         group = list(range(len(self.players)))
         for (a, b), blocks in zip(self.pairs, self.table().sum(axis=1), strict=True):
             if blocks:
@@ -74,7 +74,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Ratings:
-    """Elo against the anchor, NaN for players whom no chain of results connects with it."""
+    """Elo relative to the anchor, NaN for players that no chain of results connects with it."""
 
     players: Sequence[str]
     anchor: int
@@ -84,28 +84,28 @@ class Ratings:
     games: Array
     """Of each player."""
     advantage: tuple[float, float, float]
-    """What the first move is worth in Elo, and its interval."""
+    """The value of the first move in Elo, and its interval."""
     draws: float
     """The share of games that were drawn."""
     unconnected: list[list[int]]
     """The groups that the anchor is not in."""
 
     def interval_of(self, player: int | None = None) -> float:
-        """Half a player's interval, or the widest of all; infinite for who is not connected."""
+        """Half the interval of a player, or the widest one; infinite where a player is not connected."""
         halves = np.where(np.isnan(self.elo), np.inf, (self.high - self.low) / 2)
         return float(halves.max() if player is None else halves[player])
 
 
-def rate(played: Played, anchor: int, *, replicates: int = REPLICATES, seed: int = 0) -> Ratings:
+def rate(table: CrossTable, anchor: int, *, replicates: int = REPLICATES, seed: int = 0) -> Ratings:
     """The ratings, with intervals of 95 %."""
-    players = len(played.players)
+    players = len(table.players)
     elo, low, high = (np.full(players, np.nan) for _ in range(3))
     elo[anchor] = low[anchor] = high[anchor] = 0.0
-    groups = played.components()
+    groups = table.components()
     games = np.zeros(players)
-    for pair, blocks in zip(played.pairs, played.table().sum(axis=1), strict=True):
+    for pair, blocks in zip(table.pairs, table.table().sum(axis=1), strict=True):
         games[list(pair)] += 2 * blocks
-    model = _Model(played, anchor)
+    model = _Model(table, anchor)
     found = model.fit(model.rows(model.counts, model.virtual))
     rng = np.random.default_rng(seed)
     weights = rng.standard_gamma(np.broadcast_to(model.counts, (replicates, *model.counts.shape)))
@@ -117,7 +117,7 @@ def rate(played: Played, anchor: int, *, replicates: int = REPLICATES, seed: int
     elo[model.free], low[model.free], high[model.free] = found[:-1] * UNIT, bottom[:-1], top[:-1]
     drawn = model.counts @ ((FIRST == 0.5) * 1.0 + (SECOND == 0.5))
     return Ratings(
-        played.players,
+        table.players,
         anchor,
         elo,
         low,
@@ -129,19 +129,20 @@ def rate(played: Played, anchor: int, *, replicates: int = REPLICATES, seed: int
     )
 
 
-def gains(played: Played, anchor: int, candidates: Sequence[tuple[int, int]], under_way: Sequence[int] = ()) -> Array:
-    """[candidates]: by how much one more block between two players is expected to lower the sum of all variances (Elo²).
+def gains(
+    table: CrossTable, anchor: int, candidates: Sequence[tuple[int, int]], under_way: Sequence[int] = ()
+) -> Array:
+    """[candidates]: the expected reduction of the sum of all variances (Elo²) by one more block between two players.
 
-    Variances about the mean of all players, so that it does not matter who is the anchor. From the Fisher information of all blocks,
-    those of the candidates that are `under_way` (how many, for each) included. Players that have not played yet stand where the
-    others are in the mean, give or take UNKNOWN.
+    Variances are about the mean of all players, so the choice of anchor does not matter. From the Fisher information of all blocks,
+    including the blocks in play (`under_way`, for each candidate). New players are taken to have the mean rating, ± UNKNOWN.
     """
-    model = _Model(played, anchor, everybody=True)
+    model = _Model(table, anchor, everybody=True)
     rows = model.rows(model.counts, model.virtual)
     vague = np.full(model.size, (UNIT / UNKNOWN) ** 2)
     found = model.fit(rows, ridge=vague)
     has_played = np.abs(model.design).sum(axis=0)[:-1] > 0
-    found[:-1][~has_played] = np.append(found[:-1][has_played], 0.0).mean()  # the anchor's 0 among them
+    found[:-1][~has_played] = np.append(found[:-1][has_played], 0.0).mean()  # with the anchor's 0
     blocks = np.stack([model.block(found, a, b) for a, b in candidates])
     before = model.information(found, rows.sum(axis=-1), model.design) + np.diag(vague)
     if len(under_way):
@@ -150,7 +151,7 @@ def gains(played: Played, anchor: int, candidates: Sequence[tuple[int, int]], un
 
 
 def _spread(information: Array) -> Array:
-    """[...]: the sum of all players' variances about their mean; the anchor is one of them, without error."""
+    """[...]: the sum of all players' variances about their mean; the anchor's own is 0."""
     strengths = np.linalg.inv(information)[..., :-1, :-1]
     return np.asarray(np.trace(strengths, axis1=-2, axis2=-1) - strengths.sum(axis=(-2, -1)) / information.shape[-1])
 
@@ -158,22 +159,22 @@ def _spread(information: Array) -> Array:
 class _Model:
     """The likelihood, in natural units. Parameters: every free player's strength θ, and γ.
 
-    A pair has two rows, a's games in the first seat and a's games in the second, seen by a: x = θ_a - θ_b ± γ.
+    A pair has two rows, a's games in the first seat and in the second, from a's point of view: x = θ_a - θ_b ± γ.
     """
 
-    def __init__(self, played: Played, anchor: int, everybody: bool = False) -> None:
-        table = played.table()
-        group = next(group for group in played.components() if anchor in group)
-        inside = set(range(len(played.players))) if everybody else set(group)
+    def __init__(self, cross_table: CrossTable, anchor: int, everybody: bool = False) -> None:
+        table = cross_table.table()
+        group = next(group for group in cross_table.components() if anchor in group)
+        inside = set(range(len(cross_table.players))) if everybody else set(group)
         self.free = [i for i in sorted(inside) if i != anchor]
         self.size = len(self.free) + 1
         self._place = {player: place for place, player in enumerate(self.free)}
-        kept = [m for m, (a, _) in enumerate(played.pairs) if a in inside and table[m].sum()]
+        kept = [m for m, (a, _) in enumerate(cross_table.pairs) if a in inside and table[m].sum()]
         self.counts = table[kept]
         """[pairs, 9]"""
         games = 2 * self.counts.sum(axis=1)
-        pairs = [played.pairs[m] for m in kept]
-        of_player = np.zeros(len(played.players))
+        pairs = [cross_table.pairs[m] for m in kept]
+        of_player = np.zeros(len(cross_table.players))
         for pair, n in zip(pairs, games, strict=True):
             of_player[list(pair)] += n
         shares = [n * (1 / of_player[a] + 1 / of_player[b]) / 2 for (a, b), n in zip(pairs, games, strict=True)]
@@ -209,9 +210,9 @@ class _Model:
         return np.asarray((design.T * (games * score * (1 - score))[..., None, :]) @ design)
 
     def fit(self, rows: Array, start: Array | None = None, ridge: Any = _NEAR) -> Array:
-        """[..., size]: the greatest likelihood, by Newton's method with steps of a limited length. It is concave: there is one.
+        """[..., size]: the maximum of the concave likelihood, by Newton's method with steps of limited length.
 
-        `ridge` is the precision with which parameters are taken to be 0 beforehand.
+        `ridge` is the precision of a normal prior with mean 0.
         """
         shape = (*rows.shape[:-2], self.size)
         found: Array = np.zeros(shape) if start is None else np.broadcast_to(start, shape)
@@ -229,5 +230,5 @@ class _Model:
 
 
 def _expected(x: Array) -> Array:
-    """The score of who is x stronger, in natural units."""
+    """The expected score at a difference x, in natural units."""
     return np.asarray(0.5 + 0.5 * np.tanh(x / 2))

@@ -1,19 +1,19 @@
-"""What results are worth: score and Elo with their intervals, likelihood of superiority, sequential tests. Pure functions of counts.
+"""Score and Elo with their intervals, likelihood of superiority, and sequential tests. Pure functions of counts.
 
-Games come in blocks (two players: a pair, one opening from both sides), because games of one opening are not independent; blocks
-are. So a match is a count of blocks for each value that a block can have. Pairs have five, the pentanomial: 0, 1/4, 1/2, 3/4, 1.
+Games come in blocks (two players: a pair, one opening from both sides). Games of one opening are not independent; blocks are. So the
+result of a match is the number of blocks for each value of a block. Pairs have five values, the pentanomial: 0, 1/4, 1/2, 3/4, 1.
 
-    counts = count([1.0, 0.5, 0.75], PAIRS)          # [..., K]: how often each value came; leading axes are matches of their own
-    mean(counts, PAIRS), interval(counts, PAIRS)     # 0.75 and where the truth lies, 95 %
+    counts = count([1.0, 0.5, 0.75], PAIRS)          # [..., K]: number of blocks by value; leading axes are separate matches
+    mean(counts, PAIRS), interval(counts, PAIRS)     # 0.75 and its 95 % interval
     elo_of(0.75)                                     # 190.8
-    superiority(counts, PAIRS, 0.5)                  # the chance that the truth is above a half
-    Sprt(elo0=0, elo1=50).verdict(counts)            # "H0", "H1" or None: go on
+    superiority(counts, PAIRS, 0.5)                  # the likelihood that the true score is above 1/2
+    Sprt(elo0=0, elo1=50).verdict(counts)            # "H0", "H1", or None: undecided
 
-**The likelihood.** L(μ) is the greatest likelihood of the counts under any distribution over the values that has mean μ, values that
-did not come included. With a Lagrange multiplier λ it is the product of p_k ^ N_k, p_k = N_k / (n (1 + λ (x_k - μ))) (Owen, "Empirical
+**The likelihood.** L(μ) is the greatest likelihood of the counts under any distribution over the values with mean μ, including values
+that did not occur. With a Lagrange multiplier λ it is the product of p_k ^ N_k, p_k = N_k / (n (1 + λ (x_k - μ))) (Owen, "Empirical
 Likelihood", 2001). W(μ) = 2 log(L(mean) / L(μ)) is about the square of a standard normal number; read as the square of Student's t with
-n - 1 degrees of freedom, the interval where W is below its quantile covers 93.5 to 97 % from 20 blocks on, however lopsided or
-drawish the players are, and more where nearly all of few blocks are equal. A clean sweep has an interval too.
+n - 1 degrees of freedom, the interval where W is below its quantile covers 93.5 to 97 % from 20 blocks on, whatever the difference in
+strength and the share of draws, and more where nearly all of few blocks are equal. A clean sweep has an interval, too.
 
 Elo here is logistic: score = 1 / (1 + 10 ^ (-elo / 400)).
 """
@@ -35,12 +35,12 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 PAIRS: Array = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 LEVEL = 0.95
-_STEPS = 50  # of the bisection for λ, whose range may be wide
-_FINE = 30  # of the one for an interval's ends: to a billionth
+_STEPS = 50  # of the bisection for λ, whose range can be wide
+_FINE = 30  # of the bisection for the ends of an interval: to a billionth
 
 
 def count(results: Sequence[float], values: Array) -> Array:
-    """How often each of `values` (ascending) came."""
+    """How often each of `values` (ascending) occurs."""
     places = np.abs(np.asarray(results, float)[:, None] - values).argmin(axis=1) if len(results) else []
     return np.bincount(places, minlength=len(values)).astype(float)
 
@@ -70,7 +70,7 @@ def likelihood_ratio(counts: Array, values: Array, means: Any) -> Array:
 
 
 def interval(counts: Array, values: Array, level: float = LEVEL) -> tuple[Array, Array]:
-    """[...], [...]: the means that the counts speak against less than `level`. Of nothing: everything."""
+    """[...], [...]: the ends of the confidence interval of the mean; without blocks, the whole range."""
     counts = np.asarray(counts, float)
     n = counts.sum(axis=-1)
     centre = np.where(n > 0, counts @ values / np.maximum(n, 1), (values[0] + values[-1]) / 2)
@@ -97,7 +97,7 @@ def superiority(counts: Array, values: Array, than: float) -> float:
 
 
 def _square_of_t(z: float, freedom: Any) -> Array:
-    """The square of Student's t that is as rare as a normal number z (Wallace 1959, whose error is below 1 % from 3 degrees on)."""
+    """The square of the Student's t quantile of a normal quantile z (Wallace 1959; error below 1 % from 3 degrees of freedom on)."""
     freedom = np.maximum(freedom, 1.0)
     return np.asarray(freedom * np.expm1((z * (8 * freedom + 3) / (8 * freedom + 1)) ** 2 / freedom))
 
@@ -112,7 +112,7 @@ def _square_of_normal(square_of_t: float, freedom: float) -> float:
 
 
 def elo_of(score: float) -> float | None:
-    """None where it is without bound: a score of 0 or 1."""
+    """The Elo difference of a score; None for 0 and 1, where it is unbounded."""
     return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
 
 
@@ -125,17 +125,18 @@ def score_of(elo: float) -> float:
 class Sprt:
     """A sequential probability ratio test (Wald 1945) of H1: elo1 against H0: elo0, after every pair.
 
-    The ratio is that of the greatest likelihoods under either, log(L(score of elo1) / L(score of elo0)): the generalised test, which
-    takes the shares of the five results from the match itself.
+    The ratio is log(L(score of elo1) / L(score of elo0)) with the maximum likelihoods above: the generalised test, which estimates
+    the distribution of the five results from the match itself.
     """
 
     elo0: float = 0.0
-    """H0: A is stronger by so much."""
+    """H0: A is stronger by this Elo."""
     elo1: float = 50.0
+    """H1: A is stronger by this Elo."""
     alpha: float = 0.05
-    """How often H1 may be accepted though H0 is true."""
+    """Probability of accepting H1 where H0 is true."""
     beta: float = 0.05
-    """How often H0 may be accepted though H1 is true."""
+    """Probability of accepting H0 where H1 is true."""
 
     def __post_init__(self) -> None:
         if not self.elo0 < self.elo1:
@@ -155,6 +156,6 @@ class Sprt:
         return np.asarray((weights[0] - weights[1]) / 2)
 
     def verdict(self, counts: Array) -> str | None:
-        """Which hypothesis is accepted; None: neither yet."""
+        """The accepted hypothesis, or None."""
         ratio, (low, high) = float(self.ratio(counts)), self.bounds
         return "H0" if ratio <= low else "H1" if ratio >= high else None

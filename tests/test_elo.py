@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.statistics import PAIRS, Sprt, count, elo_of, interval, likelihood_ratio, mean, score_of, superiority
+from arena.elo import PAIRS, Sprt, count, elo_of, interval, likelihood_ratio, mean, score_of, superiority
 from base.errors import UserError
 
 MATCHES = 2000
@@ -45,7 +45,7 @@ def test_intervals_cover_the_truth_in_93_to_97_percent_of_matches(kind, blocks):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_intervals_of_few_pairs_are_no_bolder_than_they_may(kind):
+def test_intervals_of_few_pairs_are_conservative(kind):
     shares = KINDS[kind]
     counts = np.random.default_rng(1).multinomial(12, shares / shares.sum(), MATCHES)
     low, high = interval(counts, PAIRS)
@@ -96,7 +96,7 @@ def test_a_clean_sweep_has_an_interval_that_shrinks():
     assert elo_of(1.0) is None and elo_of(0.0) is None
 
 
-def test_a_match_and_its_mirror_say_opposite_things():
+def test_a_mirrored_match_has_mirrored_results():
     counts = np.array([3.0, 5, 20, 9, 4])
     (low, high), (other_low, other_high) = interval(counts, PAIRS), interval(counts[::-1], PAIRS)
     assert low == pytest.approx(1 - other_high) and high == pytest.approx(1 - other_low)
@@ -125,7 +125,7 @@ def test_elo_has_its_known_numbers():
     ("elo", "draws", "accepts"),
     [(0.0, 0.3, "H1"), (50.0, 0.3, "H0"), (0.0, 0.7, "H1"), (50.0, 0.7, "H0"), (0.0, 0.0, "H1")],
 )
-def test_sprt_errs_no_more_often_than_it_says(elo, draws, accepts):
+def test_sprt_keeps_its_error_rates(elo, draws, accepts):
     """Many tests side by side, each until it is decided; under either truth the wrong hypothesis wins in at most 5 % of them."""
     test = Sprt(elo0=0, elo1=50)
     rng, low_high, tests = np.random.default_rng(int(elo + 10 * draws)), test.bounds, 1000
@@ -144,7 +144,7 @@ def test_sprt_errs_no_more_often_than_it_says(elo, draws, accepts):
     assert lengths.mean() < 250
 
 
-def test_a_test_that_makes_no_sense_is_one_line():
+def test_an_impossible_sprt_is_one_line():
     with pytest.raises(UserError, match="sprt: expected elo0 below elo1, got 5 and 5"):
         Sprt(elo0=5, elo1=5)
     with pytest.raises(UserError, match=r"sprt: expected alpha between 0 and 0\.5, got 0"):

@@ -1,11 +1,11 @@
-"""The folder of a match: what was asked for, and every game as it ends.
+"""The folder of a match: its settings, and every game as soon as it ends.
 
-    match.json     who plays what: game, players, seed, openings
-    games.log      the records of all games (games/record.py), framed and checksummed: what counts
-    games.jsonl    the same for other programs, one game a line
+    match.json     the settings: game, players, seed, openings
+    games.log      the records of all games (games/record.py), framed and checksummed; resuming reads this file
+    games.jsonl    the same games for other programs, one game a line
 
-A game is in the log before it is reported, so that a killed match loses nothing that was seen. `--resume` reads the log, writes
-games.jsonl anew from it, and plays the blocks that are not whole. A folder of other settings is refused, with what differs.
+A game is written to the log before it is counted, so a killed match loses no counted game. `--resume` reads the log, rewrites
+games.jsonl from it, and plays the incomplete blocks. A folder with other settings is refused with the difference.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from games import Game
 from games.record import GameRecord, read_records
 
 HEADER = {"zermelo": "match", "format": 1}
-SYNC = 1.0  # seconds between making the files durable against the death of the machine; a process may die at any time
+SYNC = 1.0  # seconds between syncs, for a crash of the machine; a crash of the process loses nothing
 
 
-class Results:
-    """An open folder, written block by block: `with Results(folder, settings, game, resume=True) as results`."""
+class MatchFolder:
+    """An open folder, written block by block: `with MatchFolder(path, settings, game, block_size, resume=True) as folder`."""
 
     def __init__(
         self,
@@ -49,9 +49,7 @@ class Results:
         about = self.folder / "match.json"
         if about.exists():
             if not resume:
-                raise UserError(
-                    f"{folder}: holds a match already; expected --resume to go on with it, or another folder"
-                )
+                raise UserError(f"{folder}: expected a new folder, or --resume for the match in it")
             _compare(about, read_json(about), wanted)
         else:
             make_folder(self.folder)
@@ -71,11 +69,11 @@ class Results:
             for number, block in self._found.items()
             if len(block) == block_size
         }
-        """What was played before, whole blocks only, by number."""
+        """The complete blocks that were in the folder, by number."""
         self._synced = time.monotonic()
 
     def add(self, block: Sequence[GameRecord], frames: Sequence[bytes]) -> list[GameRecord]:
-        """Write a block's games, given as records and as their bytes. A game that was there already stays: it is returned instead."""
+        """Write a block's games, given as records and as encoded records. A game that exists is kept, and returned instead."""
         kept = []
         for record, frame in zip(block, frames, strict=True):
             known = self._found[record.metadata["block"]]
@@ -103,7 +101,7 @@ class Results:
 
 
 def as_line(game: Game, record: GameRecord) -> str:
-    """One game as JSON: names of actions, the opening's first; everything by seat is a list."""
+    """One game as JSON: actions by name, the opening's first; lists are by seat."""
     notes = record.metadata
     found = {
         "block": notes["block"],
@@ -133,18 +131,18 @@ def program_version() -> str:
 
 
 def _compare(path: Path, found: Any, wanted: Mapping[str, Any]) -> None:
-    """Refuse to go on with another match."""
+    """Refuse the folder of another match."""
     if not isinstance(found, dict):
         raise UserError(f"{path}: expected the settings of a match, got {found!r:.40}")
     for name in [*wanted, *(name for name in found if name not in wanted)]:
         ours, theirs = str(wanted.get(name)), str(found.get(name))
         if ours != theirs:
             raise UserError(
-                f"{path}: expected {name} {_apart(ours, theirs)}, as asked for; the match there has {_apart(theirs, ours)}"
+                f"{path}: expected {name} {_difference(ours, theirs)}, got {_difference(theirs, ours)} in the existing match"
             )
 
 
-def _apart(text: str, other: str) -> str:
-    """Of a long text with options, those that the other one does not have."""
+def _difference(text: str, other: str) -> str:
+    """Of a long text with options, those that are not in the other text."""
     words, others = text.split(","), other.split(",")
     return ",".join([word for word in words if word not in others] or words) if len(text) > 60 else text

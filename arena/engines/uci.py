@@ -1,10 +1,10 @@
 """Chess engines that speak UCI: `uci:"stockfish",ms=50`, `uci:"stockfish",nodes=1000,UCI_LimitStrength=true,UCI_Elo=1350`.
 
-Keys that are not ours are the engine's own options; a space in a name is written `_` (`Skill_Level=3`). The engine is told the game as
-`position startpos moves …`, or from a FEN where it began elsewhere, so that it knows of repetitions.
+Other keys are the engine's own options; a space in their names is written `_` (`Skill_Level=3`). The game is sent as
+`position startpos moves …`, or from a FEN where it began at another position, so that the engine detects repetitions.
 
-What the engine says of its choice goes into it: depth, nodes, line, and with `MultiPV=3` the other candidates. A score of cp
-centipawns becomes the utility tanh(u · cp / 100), u = 1/4 being what our own EVAL takes a pawn for (`Rules.weight_unit`); a mate is ±1.
+The choice holds the engine's depth, nodes and principal variation, and with `MultiPV=3` the other candidates. A score of cp centipawns
+becomes the utility tanh(u · cp / 100) with u = 1/4, the weight of a pawn in our own EVAL (`Rules.weight_unit`); a mate is ±1.
 
 The protocol: Stefan Meyer-Kahlen, 2006.
 """
@@ -15,11 +15,13 @@ import math
 import re
 import time
 
-from arena.engines import HELLO, STARTING, Engine
+from arena.engines.engine import GRACE, STARTING, Engine, Grace
+from arena.players import Count, Depth, Thinker
 from base.errors import UserError, nearest
 from games import Game
 from games.choice import Bound, Candidate, Choice
 
+HELLO = 10.0  # seconds for `uciok`, before which an engine has nothing to load
 _OPTION = re.compile(r"option name (?P<name>.+?) type (?P<type>\w+)(?: (?P<rest>.*))?$")
 _RANGE = re.compile(r"\b(min|max) (-?\d+)")
 _SCORE = re.compile(r"\bscore (cp|mate) (-?\d+)(?: (lowerbound|upperbound))?")
@@ -28,8 +30,22 @@ _SWITCH = {"on": "true", "off": "false", "true": "true", "false": "false", "1": 
 BOUNDS: dict[str | None, Bound] = {"lowerbound": "lower", "upperbound": "upper"}
 
 
+def player(
+    game: Game,
+    command: str,
+    /,
+    ms: Count | None = None,
+    nodes: Count | None = None,
+    depth: Depth | None = None,
+    grace: Grace = GRACE,
+    **options: str,
+) -> Thinker:
+    """an external chess engine that speaks UCI; `Skill_Level=3` and the like are the engine's own options"""
+    return Uci(game, command, ms, nodes, depth, grace, options)
+
+
 class Uci(Engine):
-    """One engine, for one seat."""
+    """One engine for one seat."""
 
     kind = "uci"
 
@@ -54,30 +70,30 @@ class Uci(Engine):
 
     def handshake(self) -> None:
         self.deadline = time.monotonic() + HELLO
-        self.say("uci")
-        lines = self.hear_until(lambda line: line.strip() == "uciok", asked="uci")
+        self.send("uci")
+        lines = self.receive_until(lambda line: line.strip() == "uciok", sent="uci")
         names = [line.removeprefix("id name ").strip() for line in lines if line.startswith("id name ")]
         self.name = names[0] if names else self.command
         known = {found["name"]: found for line in lines if (found := _OPTION.match(line.strip()))}
         for key, value in self.options.items():
-            self.say(setting(self.command, known, key, value))
+            self.send(setting(self.command, known, key, value))
         self.begin()
 
     def begin(self) -> None:
-        self.say("ucinewgame")
+        self.send("ucinewgame")
         self.deadline = time.monotonic() + STARTING
-        self.say("isready")
-        self.hear_until(lambda line: line.strip() == "readyok")
+        self.send("isready")
+        self.receive_until(lambda line: line.strip() == "readyok")
 
     def think(self) -> Choice:
         game = self.game
         where = "startpos" if self.is_from_the_start() else f"fen {game.text(self.start)}"
         moves = " moves " + " ".join(game.name_of(move) for move in self.moves) if self.moves else ""
-        self.say(f"position {where}{moves}")
-        self.say(self.go)
-        infos: dict[int, str] = {}  # the latest word on each line of a MultiPV search
+        self.send(f"position {where}{moves}")
+        self.send(self.go)
+        infos: dict[int, str] = {}  # the latest info of each line of a MultiPV search
         counts: dict[str, int] = {}
-        while not (line := self.hear()).startswith("bestmove"):
+        while not (line := self.receive()).startswith("bestmove"):
             if line.startswith("info ") and " string " not in line:
                 found = {name: int(number) for name, number in _COUNT.findall(line.partition(" pv ")[0])}
                 counts |= found
@@ -89,10 +105,10 @@ class Uci(Engine):
 
     def _choice(self, action: int, infos: list[str], counts: dict[str, int]) -> Choice:
         lines = {line[0]: (line, info) for info in reversed(infos) if (line := self._line(info))}
-        # An engine that plays below its strength chooses a move that it has seen to be worse, and says nothing of it.
+        # An engine with limited strength may choose a move that is not the first of its lines.
         pv, info = lines.get(action, ((action,), infos[0] if infos else ""))
         value, _ = self._value(info)
-        candidates = [Candidate(first, *self._value(said)) for first, (_, said) in reversed(lines.items())]
+        candidates = [Candidate(first, *self._value(info)) for first, (_, info) in reversed(lines.items())]
         return Choice(
             action,
             value,
@@ -125,7 +141,7 @@ class Uci(Engine):
 
 
 def setting(command: str, known: dict[str, re.Match[str]], key: str, value: str) -> str:
-    """The line that sets an option; what the engine does not have or take is refused."""
+    """The line that sets an option; an unknown option or value is an error."""
     by_key = {re.sub(r"\W+", "_", name).lower(): found for name, found in known.items()}
     found = by_key.get(key.lower())
     if found is None:

@@ -1,44 +1,59 @@
-"""Positions in, moves out: what `python -m arena choose` does to each line.
+"""`python -m arena choose`: positions in, moves out, a line each.
 
-A line is the actions from the start by name (empty: the start itself), or `position:` and the game's own notation. The answer is
-one JSON object; a finished game or a line that can't be read gives `{"error": …}`. An answer depends on its line alone: the player
-forgets everything in between.
+A line of input is the actions from the start by name (empty: the start itself), or `position:` and the game's own notation. The answer
+is one JSON object; for a finished game or a line that cannot be read it is `{"error": …}`. An answer depends on its line alone: every
+position is a new game for the player.
 """
 
 from __future__ import annotations
 
+import argparse
 import functools
 import json
+import sys
 from typing import Any
 
-from arena.players import Player, make_player
+from arena.commands import add_workers
+from arena.players import PackedPlayer, kept_player, make_player, pack_player
 from base.errors import UserError
-from base.lines import whole
+from base.lines import Lines, whole
+from base.local_workers import run_jobs
 from games import Game, load
 from games.choice import Candidate, Choice
 
 POSITION = "position:"
 
 
-def answer(job: tuple[str, str, str]) -> str:
-    """(game, player, line) -> one line of JSON. For worker processes: each makes the player once."""
-    game, player = _seated(job[0], job[1])
+def add_choose(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("game", metavar="GAME")
+    parser.add_argument("--player", required=True, metavar="PLAYER", help="as in alphabeta:depth=6")
+    add_workers(parser)
+
+
+def run_choose(options: argparse.Namespace) -> int:
+    game = load(options.game)
+    packed = pack_player(make_player(options.player, game))  # compiled before the workers start
+    function = functools.partial(answer, game.spec, packed)
+    code = 0
+    for _, found in run_jobs(function, Lines(sys.stdin), options.workers, ordered=True):
+        code = 1 if found.startswith('{"error"') else code
+        print(found, flush=True)
+    return code
+
+
+def answer(spec: str, packed: PackedPlayer, line: str) -> str:
+    """The player's choice in the position of a line, as one line of JSON. For workers."""
+    game, player = load(spec), kept_player(spec, packed)
     try:
-        state = state_of(game, job[2])
+        state = state_of(game, line)
         player.new_game()
         return json.dumps(as_json(game, player.choose(state)), ensure_ascii=False)
     except UserError as error:
         return json.dumps({"error": str(error)}, ensure_ascii=False)
 
 
-@functools.lru_cache(maxsize=1)
-def _seated(game_text: str, player_text: str) -> tuple[Game, Player]:
-    game = load(game_text)
-    return game, make_player(player_text, game)
-
-
 def state_of(game: Game, line: str) -> Any:
-    """The position that a line says."""
+    """The position that a line describes."""
     text = whole(line).strip()
     if text.startswith(POSITION):
         return game.parse(text.removeprefix(POSITION))
@@ -46,7 +61,7 @@ def state_of(game: Game, line: str) -> Any:
 
 
 def as_json(game: Game, choice: Choice) -> dict[str, Any]:
-    """A choice with actions by name; `value` is the mover's utility in [-1, 1]."""
+    """A choice as JSON: actions by name, values as the mover's utility in [-1, 1]."""
     return rounded(
         {
             "action": game.names[choice.action],
@@ -73,7 +88,7 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 
 def rounded(found: dict[str, Any]) -> dict[str, Any]:
-    """For JSON: floats to six digits behind the point, however deep in lists and objects they are."""
+    """For JSON: all floats in it, at any depth, rounded to six decimals."""
     return {key: _rounded(value) for key, value in found.items()}
 
 

@@ -1,28 +1,135 @@
-"""The searched tree of a small search as an SVG, the way textbooks draw it: triangles up for player 0 (MAX), down for player 1 (MIN),
-squares at the leaves, values inside in the eyes of player 0, branches that were cut off dashed with a bar across.
+"""`python -m arena explain`: a player's search of one position, as text and, for a small search, as a drawing.
 
-Under a triangle, over its branches, stands its window when the search came there, [α, β] in the eyes of player 0 too.
+The text has the board, the moves ranked, the principal variation and the search's counters. The drawing (`--tree FILE.svg`) shows the
+searched tree of alpha-beta the way textbooks draw it: triangles up for player 0 (MAX) and down for player 1 (MIN), squares at the
+leaves, values and windows [α, β] from the point of view of player 0, cut-off branches dashed with a bar across.
 """
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from arena.players import Player
+from arena.choose import POSITION, state_of
+from arena.players import Player, make_player
 from base.errors import UserError
 from base.files import StrPath, write_text
 from classical.alphabeta import AlphaBeta
 from classical.alphabeta.workspace import END, EXACT, INFINITY, INNER, LOWER, PRUNED
 from classical.scores import utility_of
-from games import Game
-from games.choice import Choice
+from games import CHANCE, Game, load
+from games.choice import Candidate, Choice
 
-MOST = 400  # edges that can still be looked at
+
+def add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("game", metavar="GAME")
+    parser.add_argument("--player", required=True, metavar="PLAYER", help="as in alphabeta:depth=6")
+    parser.add_argument(
+        "--moves", default="", metavar="TEXT", help="actions from the start or from --position, by name"
+    )
+    parser.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
+    parser.add_argument("--tree", metavar="FILE.svg", help="draw the searched tree of a small search (alphabeta)")
+
+
+def run_explain(options: argparse.Namespace) -> int:
+    game = load(options.game)
+    player = make_player(options.player, game)
+    start = game.initial() if options.position is None else state_of(game, f"{POSITION}{options.position}")
+    state = game.play(options.moves, start)
+    if options.tree:
+        choice, edges = tree_of(player, state)
+        write_tree(options.tree, game, state, edges)
+    else:
+        choice = player.choose(state)
+    print(explanation(game, state, choice, player.text))
+    if options.tree:
+        print(f"\nthe searched tree is drawn in {options.tree}")
+    return 0
+
+
+# ── text ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+BOUNDS = {"exact": "", "upper": "at most ", "lower": "at least ", "estimate": "about "}
+MOST = 12  # actions that are listed
+
+
+def explanation(game: Game, state: Any, choice: Choice, who: str) -> str:
+    """The whole text."""
+    mover = game.to_move(state)
+    sections = [
+        f"{game.name}, player {mover} to move; {who}\n\n{game.render(state)}",
+        verdict(game, choice),
+        ranking(game, choice),
+        line(game, state, choice),
+        work(choice),
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def verdict(game: Game, choice: Choice) -> str:
+    how = "proven" if choice.proven else "estimated"
+    return f"plays {game.names[choice.action]}: {choice.value:+.3f} for the mover, {how} (1 wins, -1 loses)"
+
+
+def ranking(game: Game, choice: Choice) -> str:
+    """The actions at the root, best first, in columns; empty columns are left out."""
+    if not choice.actions:
+        return ""
+    shown = choice.actions[:MOST]
+    rows = [["move", "value", "visits", "prior"], *([game.names[each.action], *_row(each)] for each in shown)]
+    filled = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in filled]
+    lines = [
+        "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+        for row in zip(*filled, strict=True)
+    ]
+    left = len(choice.actions) - len(shown)
+    return "\n".join([*lines, f"… and {left} more"] if left else lines)
+
+
+def _row(candidate: Candidate) -> list[str]:
+    value = "" if candidate.value is None else f"{BOUNDS[candidate.bound]}{candidate.value:+.3f}"
+    visits = "" if candidate.visits is None else f"{candidate.visits:,}"
+    return [value, visits, "" if candidate.prior is None else f"{candidate.prior:.3f}"]
+
+
+def line(game: Game, state: Any, choice: Choice) -> str:
+    """The principal variation and the position at its end."""
+    if len(choice.pv) < 2:
+        return ""
+    words, last = [], state
+    for player, action, after in along(game, state, choice.pv):
+        words.append(f"{player}:{game.names[action]}")
+        last = after
+    return f"expects {' '.join(words)}\n\n{game.render(last)}"
+
+
+def along(game: Game, state: Any, actions: tuple[int, ...]) -> Iterator[tuple[str, int, Any]]:
+    """The player, the action and the position after it, action by action."""
+    for action in actions:
+        mover = game.to_move(state)
+        state = game.result(state, action)
+        yield "chance" if mover == CHANCE else str(mover), action, state
+
+
+def work(choice: Choice) -> str:
+    """The size of the search, and its counters."""
+    rate = f", {choice.nodes / choice.seconds:,.0f} a second" if choice.nodes > 1000 and choice.seconds > 0 else ""
+    head = f"depth {choice.depth}, {choice.nodes:,} nodes in {choice.seconds:.3f} s{rate}"
+    counters = [(name.replace("_", " "), count) for name, count in choice.counters.items() if count]
+    width = max((len(name) for name, _ in counters), default=0)
+    return "\n".join([head, *(f"  {name:<{width}}  {count:,}" for name, count in counters)])
+
+
+# ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+MOST_EDGES = 400  # a larger drawing is unreadable
 STEP, LEVEL, MARGIN, SIZE = 46, 92, 40, 15
 INK, CUT, BEST = "#222", "#b33", "#186"
-HALO = 'stroke="white" stroke-width="3" paint-order="stroke"'  # no line runs through what is written
+HALO = 'stroke="white" stroke-width="3" paint-order="stroke"'  # keeps lines from crossing text
 
 
 @dataclass
@@ -41,7 +148,7 @@ class Node:
 
 
 def tree_of(player: Player, state: Any) -> tuple[Choice, Any]:
-    """A choice and the tree that was searched for it, edge by edge."""
+    """A choice, and the edges of the tree that was searched for it."""
     if not isinstance(player.thinker, AlphaBeta):
         raise UserError(f"tree: expected a player of kind alphabeta, whose search can be drawn, got {player.text}")
     player.thinker.keep_log(True)
@@ -51,16 +158,16 @@ def tree_of(player: Player, state: Any) -> tuple[Choice, Any]:
 
 def write_tree(path: StrPath, game: Game, state: Any, edges: Any) -> None:
     """Draw the tree into a file."""
-    if len(edges) > MOST:
+    if len(edges) > MOST_EDGES:
         raise UserError(
-            f"tree: expected a search of at most {MOST} edges, got {len(edges)} or more; try a smaller depth"
+            f"tree: expected a search of at most {MOST_EDGES} edges, got {len(edges)} or more; try a smaller depth"
         )
     root = built(game, state, edges)
     write_text(path, drawn(root))
 
 
 def built(game: Game, state: Any, edges: Any) -> Node:
-    """The log as a tree. Where an edge was searched twice (a wider window), the last time counts."""
+    """The logged edges as a tree. Where an edge was searched again with a wider window, the last search counts."""
     mover = game.to_move(state)
     assert mover is not None
     root = Node("", mover, "", "", "inner")
@@ -97,7 +204,7 @@ def _number(score: int) -> str:
 
 
 def _mark_best(root: Node) -> None:
-    """What the root is worth, and the branch that says so."""
+    """Set the root's value, and mark the branch that it comes from."""
     exact = [child for child in root.children if child.value and child.value[0] not in "≤≥"]
     if exact:
         sign = 1 if root.mover == 0 else -1

@@ -1,11 +1,11 @@
-"""Engines of others as players: what UCI (arena/uci.py) and GTP (arena/gtp.py) have in common.
+"""What engine protocols share: the process, the time limit, and the game as the engine knows it.
 
-An engine is started when the player is made, so what does not start is one line then. It is told of each game from the beginning, and
-of every move; where a game turns out to have begun elsewhere, the position itself is set up. What goes wrong later (a crash, an
-illegal move, silence beyond the limit) is a `Forfeit`; the engine is then killed, and started anew when it is asked again.
+An engine starts when its player is made, so a command that does not start is a one-line error at once. It gets each game from the
+beginning and every action of it; where a game began at another position, that position is set up. A later failure (crash, illegal
+action, no answer within the limit) is a `Forfeit`; the engine is then killed, and started again when the next move is needed.
 
-    ms      what it may think, in milliseconds. It is told so, and has `grace` more before it forfeits
-    grace   for pipes, a busy machine, and engines that look at their clock now and then. Without `ms` an engine has PATIENCE
+    ms      the time limit of a move in milliseconds. The engine gets it, and forfeits only after `grace` more
+    grace   allows for pipes, a busy machine, and engines that check their clock rarely. Without `ms` the limit is PATIENCE
 """
 
 from __future__ import annotations
@@ -15,30 +15,29 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, NoReturn
 
-from arena.forfeit import Forfeit
+from arena.players import Forfeit
 from base.errors import UserError
 from base.subprocesses import Companion, Ended, Failed, Silent
 from games import Game
 from games.choice import Choice
 
-HELLO = 10.0  # seconds for the first answer of a UCI engine, which has nothing to load before it
-STARTING = 30.0  # seconds for each other step of the start: programs load networks, those of GTP before they say a word
-PATIENCE = 60.0  # seconds for a move where no limit in ms was given
+STARTING = 30.0  # seconds for a step of the start: programs load networks
+PATIENCE = 60.0  # seconds for a move without `ms`
 GRACE = 2000  # milliseconds
 
 Grace = Annotated[int, range(3_600_001)]
 
 
 class Engine:
-    """The process, and the game as it has been told. Subclasses speak a protocol: `handshake`, `begin` and `think`."""
+    """An engine process and its game. A protocol is a subclass with `handshake`, `begin` and `think`."""
 
     kind = ""
     start: Any
-    """The position from which the game is followed."""
+    """The first position of the game."""
     moves: list[int]
-    """The actions since."""
+    """The actions from there."""
     state: Any
-    """The position they lead to; None once something was played that does not fit."""
+    """The position they lead to; None after an action that was not legal in it."""
 
     def __init__(self, game: Game, command: str, ms: int | None, grace: int) -> None:
         self.game, self.command, self.ms, self.grace = game, command, ms, grace
@@ -47,24 +46,24 @@ class Engine:
         self.deadline = 0.0
         self.follow(game.initial())
 
-    # ── what a protocol says ──
+    # ── the protocol ──
 
     def handshake(self) -> None:
-        """Introduce ourselves to a fresh process."""
+        """Set up a new process; raise UserError where it does not speak the protocol."""
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Say that the next position belongs to another game."""
+        """Announce a new game."""
         raise NotImplementedError
 
     def think(self) -> Choice:
-        """The move in `self.state`, which `self.moves` reach from `self.start`."""
+        """The action to play in `self.state`, which `self.moves` reach from `self.start`."""
         raise NotImplementedError
 
-    # ── what a player does ──
+    # ── the player ──
 
     def prepare(self) -> None:
-        """Start it, if it does not run. What does not start is the user's mistake."""
+        """Start the process unless it runs. UserError where it does not start."""
         if self.companion is not None:
             return
         try:
@@ -93,7 +92,7 @@ class Engine:
             raise
 
     def advance(self, action: int) -> None:
-        """A move that does not fit says that the game began elsewhere; `choose` will see where it is."""
+        """An action that is not legal here means that the game began at another position; `choose` sets that up."""
         if self.state is None:
             return
         try:
@@ -107,7 +106,7 @@ class Engine:
             self.follow(state)
         try:
             self.prepare()
-        except UserError as error:  # it did start once
+        except UserError as error:  # it started before, so the command is right
             raise Forfeit(str(error)) from None
         try:
             began = time.perf_counter()
@@ -122,7 +121,7 @@ class Engine:
             raise Forfeit(str(end)) from None
         except Forfeit:
             raise
-        except BaseException:  # an answer that nobody will read is left over
+        except BaseException:  # an unread answer would be taken for the next one
             self.stop()
             raise
         return replace(choice, seconds=time.perf_counter() - began)
@@ -132,44 +131,44 @@ class Engine:
             self.companion.close()
             self.companion = None
 
-    # ── for protocols ──
+    # ── helpers for protocols ──
 
     def follow(self, state: Any) -> None:
-        """The game goes on from here."""
+        """The game continues from this position."""
         self.start, self.state = state.copy(), state.copy()
         self.moves = []
 
     def is_from_the_start(self) -> bool:
         return bool(self.start == self.game.initial())
 
-    def say(self, line: str) -> None:
+    def send(self, line: str) -> None:
         assert self.companion is not None
         self.companion.send(line, self.deadline)
 
-    def hear(self) -> str:
+    def receive(self) -> str:
         assert self.companion is not None
-        if time.monotonic() > self.deadline:  # it talks and talks, and does not come to the point
+        if time.monotonic() > self.deadline:  # it writes lines without end
             raise Silent("no answer in time")
         return self.companion.receive(self.deadline)
 
-    def hear_until(self, is_wanted: Callable[[str], bool], asked: str = "") -> list[str]:
-        """Its lines up to the wanted one. Who only repeats what it was `asked` is no engine."""
+    def receive_until(self, is_wanted: Callable[[str], bool], sent: str = "") -> list[str]:
+        """The lines up to the wanted one. A program that echoes `sent` does not speak the protocol."""
         lines: list[str] = []
         while not lines or not is_wanted(lines[-1]):
-            lines = [*lines[-1000:], self.hear()]
-            if asked and lines[-1].strip() == asked:
+            lines = [*lines[-1000:], self.receive()]
+            if sent and lines[-1].strip() == sent:
                 raise UserError(
-                    f"'{self.command}' repeats what it is told: expected a program that speaks {self.kind.upper()}"
+                    f"'{self.command}' echoes its input: expected a program that speaks {self.kind.upper()}"
                 )
         return lines
 
     def legal(self, word: str) -> int:
-        """The action of that name. An illegal move loses the game."""
+        """The action of that name. An illegal action is a forfeit."""
         action = self.game.id_of(word)
         if action is None or action not in self.game.legal_actions(self.state):
             self.forfeit(f"illegal move '{word[:20]}'")
         return action
 
     def forfeit(self, reason: str) -> NoReturn:
-        self.stop()  # its board is not ours any more
+        self.stop()  # its board may differ from ours now
         raise Forfeit(reason)

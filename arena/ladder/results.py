@@ -1,22 +1,22 @@
-"""The results of a ladder: one SQLite file per game, which grows for as long as the game has players.
+"""The results of a ladder: one SQLite file per game, which later ladders of the same game extend.
 
-    with Store("runs/ladders/connect_four.sqlite", game) as store:
-        number = store.take("random", "uct:sims=100")           # a block's number, for this process alone
-        store.add("random", "uct:sims=100", number, seed, opening, records)
-        store.counts()                                          # {(a, b): Counts}
+    with LadderResults("runs/ladders/connect_four.sqlite", game) as results:
+        number = results.take("random", "uct:sims=100")         # a block's number, for this process alone
+        results.add("random", "uct:sims=100", number, seed, opening, records)
+        results.counts()                                        # {(a, b): Counts}
 
 | table     | a row is                                                                                                 |
 |-----------|----------------------------------------------------------------------------------------------------------|
-| `about`   | `game`, and `version` of its rules: results of other rules are refused                                    |
-| `players` | a resolved text: `uct:sims=100,…`, a net by the hash of its weights                                       |
-| `pairs`   | two of them, and how many numbers of blocks were given out                                                |
-| `blocks`  | one opening from both sides: seed, opening, result of both games, ends, versions, a digest of the moves   |
+| `about`   | `game`, and `version` of its rules: results of other rules are refused                                   |
+| `players` | a resolved text: `uct:sims=100,…`, a network by the hash of its weights                                  |
+| `pairs`   | two players, and how many block numbers were given out                                                   |
+| `blocks`  | one opening from both sides: seed, opening, results, endings, versions, a digest of the moves            |
 
-A pair has its players in the order of their texts, a first. A block is a function of its row (unless players go by the clock), so
-that every game can be played again. A block whose games were played before, move by move, is kept but `is_new` is 0: it says nothing.
+A pair is sorted by the players' texts, a first. A block is a function of its row (unless players have a time limit), so every game can
+be played again. A block that repeats an earlier one move by move is stored with `is_new` 0 and does not count.
 
-The file is in WAL mode with a full sync: what was added is there after a power cut, and processes add side by side. Numbers are given
-out by the file, so no two processes play one block; a number whose process died is passed over.
+The file is in WAL mode with a full sync: added results survive a power cut, and several processes can add. The file gives out the block
+numbers, so no two processes play the same block; the number of a process that died is skipped.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from typing import Self
 
 import numpy as np
 
+from arena.ladder.rating import KINDS, Array
+from arena.match_folder import program_version
 from arena.openings import Opening
-from arena.rating import KINDS, Array
-from arena.results import program_version
 from arena.tally import identity, side_utilities
 from base.errors import UserError
 from base.files import StrPath, make_folder
@@ -47,7 +47,7 @@ from games.record import GameRecord
 FOLDER = Path("runs", "ladders")
 MARK = 0x7A65726D  # SQLite's application_id: `zerm`
 FORMAT = 1
-PATIENCE = 60.0  # seconds for another process to finish writing
+PATIENCE = 60.0  # seconds to wait for another process that writes
 _TABLES = """
     CREATE TABLE about (game TEXT NOT NULL, version INTEGER NOT NULL);
     CREATE TABLE players (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
@@ -63,20 +63,20 @@ _TABLES = """
 
 @dataclass
 class Counts:
-    """What a pair has come to."""
+    """The results of a pair."""
 
     results: Array = field(default_factory=lambda: np.zeros(KINDS))
-    """How often a block ended so (arena/rating.py); repeated ones count once."""
+    """Number of blocks by result (arena/ladder/rating.py); repeated blocks count once."""
     blocks: int = 0
-    """All that were played."""
+    """All blocks, repeated ones too."""
 
     @property
     def is_exhausted(self) -> bool:
-        """More blocks would say nothing: half of a good number were repetitions."""
+        """More blocks would add nothing: at least ten and half of all blocks were repetitions."""
         return bool(self.blocks - self.results.sum() >= max(10, self.results.sum()))
 
 
-class Store:
+class LadderResults:
     """An open file."""
 
     def __init__(self, path: StrPath, game: Game) -> None:
@@ -104,10 +104,10 @@ class Store:
     def close(self) -> None:
         self._base.close()
 
-    # ── in ──
+    # ── writing ──
 
     def take(self, a: str, b: str) -> int:
-        """The number of the next block of a pair, which nobody else gets."""
+        """The number of the next block of a pair; each number is given out once."""
         with self._one_line(), self._transaction():
             ids = self._ids_of(a, b)
             self._base.execute("INSERT OR IGNORE INTO pairs VALUES (?, ?, 0)", ids)
@@ -116,7 +116,7 @@ class Store:
         return int(given) - 1
 
     def add(self, a: str, b: str, number: int, seed: int, opening: Opening, block: Sequence[GameRecord]) -> bool:
-        """Both games of a block, durable when this returns. False if they were played before."""
+        """Store both games of a block, durably. False if they repeat an earlier block."""
         digest = hashlib.blake2b(b"".join(map(identity, block)), digest_size=16).digest()
         game = self.game
         words = " ".join(game.names[action] for action in opening.actions)
@@ -142,10 +142,10 @@ class Store:
             self._base.execute(f"INSERT INTO blocks ({', '.join(row)}) VALUES ({places})", row)
         return known is None
 
-    # ── out ──
+    # ── reading ──
 
     def players(self) -> list[str]:
-        """Everybody who has played, in the order of arrival."""
+        """All players with results, the oldest first."""
         with self._one_line():
             rows = self._base.execute(
                 "SELECT text FROM players WHERE id IN (SELECT a FROM blocks UNION SELECT b FROM blocks) ORDER BY id"
@@ -153,7 +153,7 @@ class Store:
             return [str(text) for (text,) in rows]
 
     def counts(self) -> dict[tuple[str, str], Counts]:
-        """Of every pair that has met."""
+        """The results of every pair that has played."""
         found: dict[tuple[str, str], Counts] = {}
         with self._one_line():
             rows = self._base.execute(
@@ -167,16 +167,16 @@ class Store:
         return found
 
     def has_news(self) -> bool:
-        """Another process has added something since this was last asked."""
+        """Whether another process has added results since the last call."""
         with self._one_line():
             (version,) = self._base.execute("PRAGMA data_version").fetchone()
         before, self._version = self._version, version
         return bool(version != before)
 
-    # ── inside ──
+    # ── internals ──
 
     def _prepare(self) -> None:
-        """A new file is given its tables; an old one has to be a ladder of this game."""
+        """Create the tables of a new file; check that an existing one holds this game's results."""
         base = self._base
         base.execute("PRAGMA synchronous = FULL")
         with self._transaction():
@@ -210,7 +210,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All or nothing, and nobody else writes meanwhile."""
+        """All or nothing, and without other writers."""
         self._base.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -222,7 +222,7 @@ class Store:
 
     @contextmanager
     def _one_line(self) -> Iterator[None]:
-        """What SQLite complains of, with the file's name."""
+        """Turn SQLite's errors into one line with the file's name."""
         try:
             yield
         except sqlite3.Error as error:
@@ -230,14 +230,14 @@ class Store:
 
 
 def default_file(game: Game) -> Path:
-    """`runs/ladders/GAME.sqlite` below the current folder: with the runs, whose checkpoints it has as players, and not under version
-    control. A folder of the user's own elsewhere would mix the results of different copies of the program."""
+    """`runs/ladders/GAME.sqlite` below the current folder, beside the runs whose checkpoints are among its players. One file per user
+    would mix the results of different versions of the program."""
     name = re.sub(r"[^\w.+=,-]", "-", game.name)
     return FOLDER / f"{name}.sqlite"
 
 
 def result_of(block: Sequence[GameRecord]) -> int:
-    """Of the nine: what a made of the game in which it has the first seat, and of the other (0 won, 1 drew, 2 lost)."""
+    """3 · first + second: a's result in the game in which it moves first, and in the other one (0 won, 1 drew, 2 lost)."""
     assert [record.metadata["seats"][0] for record in block] == [0, 1]
     first, second = (0 if a > b else 1 if a == b else 2 for a, b in map(side_utilities, block))
     return 3 * first + second

@@ -1,0 +1,77 @@
+"""The reference players of a game, which make its standard Elo scale: `configs/ladders/GAME.toml`.
+
+    anchor = "random"                          # its Elo is 0
+    players = ["random", "uct:sims=100", …]    # as everywhere
+    openings = "plies=8"                       # as in a match; without it, the default of the game
+
+Neighbours on the scale must be near enough to take points from each other. In connect four without UCT at 10 simulations, the random
+player lost 124 of 124 games, and its distance from the other players depended on the prior alone.
+
+A file is for all sizes of its game: `othello:size=6` has its own scale with the reference players of othello.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from base.errors import UserError, nearest
+from games import Game
+
+FOLDER = Path(__file__).resolve().parent.parent.parent / "configs" / "ladders"
+_KEYS = ("anchor", "players", "openings")
+_OLD_KEYS = {"rungs": "players"}
+
+
+@dataclass(frozen=True)
+class ReferencePlayers:
+    """The content of a file."""
+
+    players: tuple[str, ...]
+    anchor: str
+    openings: str = ""
+
+
+def standard_openings(game: Game) -> str:
+    """The openings of a game's file, '' without one: results of other players are then comparable."""
+    return reference_players(game).openings if has_reference_players(game) else ""
+
+
+def has_reference_players(game: Game) -> bool:
+    return _file_of(game).exists()
+
+
+def _file_of(game: Game) -> Path:
+    return FOLDER / f"{game.name.partition(':')[0]}.toml"
+
+
+def reference_players(game: Game) -> ReferencePlayers:
+    """The reference players of a game that has a file."""
+    known = sorted(path.stem for path in FOLDER.glob("*.toml"))
+    name = _file_of(game).stem
+    if name not in known:
+        raise UserError(
+            f"{game.name}: expected a game with reference players ({', '.join(known)}){nearest(name, known)}; "
+            "for other games name the players: python -m arena ladder GAME PLAYER PLAYER…"
+        )
+    return read_reference_players(_file_of(game))
+
+
+def read_reference_players(path: Path) -> ReferencePlayers:
+    try:
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: expected TOML: {error}") from None
+    found = {_OLD_KEYS.get(key, key): value for key, value in read.items()}
+    for key in found:
+        if key not in _KEYS:
+            raise UserError(f"{path}: expected {', '.join(_KEYS)}, got {key!r}{nearest(key, _KEYS)}")
+    players, anchor, openings = found.get("players"), found.get("anchor", ""), found.get("openings", "")
+    if not isinstance(players, list) or len(players) < 2 or not all(isinstance(each, str) for each in players):
+        raise UserError(f"{path}: players: expected a list of two players or more, got {players!r:.80}")
+    if anchor not in players:
+        raise UserError(f"{path}: anchor: expected one of the players, got {anchor!r}")
+    if not isinstance(openings, str):
+        raise UserError(f"{path}: openings: expected text, got {openings!r:.80}")
+    return ReferencePlayers(tuple(players), anchor, openings)
