@@ -19,9 +19,9 @@ import numpy as np
 
 from base.errors import Arguments, UserError, run_command
 from games import load
+from monitor.log import RunLog
 from train.budget import Budget
 from train.config import compose
-from train.log import RunLog
 from train.loop import train
 from train.run import opened
 
@@ -37,15 +37,15 @@ TINY = (
 ROWS = 12
 
 
-class Curves(RunLog):
-    """Keeps what a run measures of itself."""
+class Measured(RunLog):
+    """Keeps the memory metrics."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, 0)
         self.points: list[tuple[int, float, float, float]] = []
 
-    def curves(self, games: int, values: Any) -> None:
-        super().curves(games, values)
+    def metrics(self, games: int, values: Any) -> None:
+        super().metrics(games, values)
         point = [values[name] for name in ("memory/megabytes", "window/positions", "window/megabytes")]
         self.points.append((games, *point))
 
@@ -66,7 +66,7 @@ def main(argv: Sequence[str]) -> int:
     config = compose(game, None, [*TINY, *options.set])
     with tempfile.TemporaryDirectory(prefix="memory-") as home:
         budget = Budget(minutes=options.minutes)
-        with opened(f"{home}/run", config, budget, print) as run, Curves(run.board) as log:
+        with opened(f"{home}/run", config, budget, print) as run, Measured(run.board) as log:
             train(run, log, options.workers)
     return report(np.array(log.points), options.most)
 

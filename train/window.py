@@ -21,9 +21,10 @@ it was searched: fully, and its policy is a target too; or fast, and it trains t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,9 @@ from classical.eval import GameArrays
 from games import Game, Rules
 from games.record import GameRecord, finished
 from nets import Symmetries
+
+if TYPE_CHECKING:
+    from train.losses import Auxiliary
 
 Array = np.ndarray[Any, Any]
 
@@ -79,6 +83,38 @@ class Batch(NamedTuple):
     """float32 [B, P]: how the game ended, relative: 0 = mover."""
     searched: Array
     """float32 [B, P]: the root's utilities, relative."""
+    auxiliary: Mapping[str, Array] = MappingProxyType({})
+    """float32 [B, …] by name: the auxiliary targets of train/losses.py."""
+
+
+class Checked(NamedTuple):
+    """Games that were replayed by the rules once."""
+
+    records: list[GameRecord]
+    movers: list[Array]
+    """Who moves at each ply, `CHANCE` where chance does; empty for an unfinished game."""
+
+
+def check(game: Game, records: Iterable[GameRecord]) -> Checked:
+    """Refuses records that are not games of these rules. Unfinished ones are not replayed."""
+    found = Checked(list(records), [])
+    for record in found.records:
+        is_finished = record.outcome is not None and len(record) > 0
+        states = record.positions(game)[:-1] if is_finished else game.blanks(0)
+        movers = np.zeros(len(states), np.int8)
+        game.kernel(_mover_lister)(states, movers)
+        found.movers.append(movers)
+    return found
+
+
+def _mover_lister(rules: Rules) -> Callable[..., None]:
+    to_move = rules.to_move
+
+    def movers(states: Any, seats: Any) -> None:
+        for ply in range(len(states)):
+            seats[ply] = to_move(states[ply])
+
+    return movers
 
 
 class Window:
@@ -106,10 +142,10 @@ class Window:
         self._fill = game.kernel(filler)
 
     @classmethod
-    def of(cls, game: Game, records: Sequence[GameRecord], fast: bool = False) -> Window:
+    def of(cls, game: Game, games: Checked, fast: bool = False) -> Window:
         """All of these games; `fast` as in the settings."""
         found = cls(game, WindowSettings(constant=1 << 40, most=1 << 40, fast=fast))
-        found.extend(records)
+        found.extend(games)
         return found
 
     @property
@@ -123,12 +159,10 @@ class Window:
     def bytes(self) -> int:
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
-    def extend(self, records: Sequence[GameRecord]) -> int:
-        """Add games, in the order of their numbers, and forget the oldest. How many positions to learn from were added."""
+    def extend(self, games: Checked) -> int:
+        """Add finished games, in the order of their numbers, and drop the oldest. How many positions to learn from were added."""
         before = self.made
-        records = list(finished(records))
-        for record in records:
-            record.positions(self.game)  # refuses what is not a game of these rules
+        records = list(finished(games.records))
         known = [~np.isnan(record.utilities).any(1) for record in records]
         taught = [record.searched.astype(bool) for record in records]
         useful = [seen if self.settings.fast else seen & full for seen, full in zip(known, taught, strict=True)]
@@ -173,15 +207,23 @@ class Window:
         self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._plies)])
         self._policies = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._counts)])
 
-    def batch(self, rng: np.random.Generator, size: int) -> Batch:
-        """Positions drawn uniformly, each turned by a symmetry drawn uniformly."""
+    def batch(
+        self, rng: np.random.Generator, size: int, extra: Mapping[str, Auxiliary] = MappingProxyType({})
+    ) -> Batch:
+        """Positions drawn uniformly, each turned by a symmetry drawn uniformly. `extra`: auxiliary targets by name."""
         if not len(self):
             raise UserError("window: expected positions to learn from, there are none")
         plies = self._samples[rng.integers(len(self), size=size)]
         batch = self.positions(plies)
         which = rng.integers(self._symmetries.count, size=size)
         observations, policies, legal = self._symmetries.turn(which, *batch[:3])
-        return batch._replace(observations=observations, policies=policies, legal=legal)
+        further = {}
+        for name, kind in extra.items():
+            target = kind.target(self, plies)
+            if kind.turns_as == "policy":
+                _, target = self._symmetries.turn(which, batch.observations, target)
+            further[name] = target
+        return batch._replace(observations=observations, policies=policies, legal=legal, auxiliary=further)
 
     def evenly(self, most: int) -> Array:
         """Plies of positions to learn from, counted through all games: all, or `most` of them at equal distances."""
@@ -202,7 +244,18 @@ class Window:
         found: Array = np.searchsorted(self._starts, plies, side="right") - 1
         return found
 
-    def played(self) -> GameArrays:
+    def metrics(self, draws: int) -> dict[str, float]:
+        """`draws`: positions drawn from it so far."""
+        return {
+            "window/positions": float(len(self)),
+            "window/made": float(self.made),
+            "window/games": float(self.games),
+            "window/megabytes": self.bytes() / 1e6,
+            "window/age": self.age(),
+            "window/samples": draws / max(self.made, 1),
+        }
+
+    def arrays(self) -> GameArrays:
         """Its games, move by move."""
         return GameArrays(self._firsts, self._starts, self._moves, self._outcomes)
 
@@ -217,10 +270,10 @@ class Window:
             np.zeros((size, rules.players), np.float32),
         )
         games = self._games_of(plies)
-        told = self._moves, self._starts, self._policies, self._actions, self._probabilities
-        said = self._outcomes, self._utilities, self._taught
+        moves = self._moves, self._starts, self._policies, self._actions, self._probabilities
+        ends = self._outcomes, self._utilities, self._taught
         scratch = self.game.blanks(1), np.zeros(rules.max_legal, np.int32)
-        self._fill(self._firsts, *told, *said, games, plies, self._views, *scratch, *batch)
+        self._fill(self._firsts, *moves, *ends, games, plies, self._views, *scratch, *batch[:5])
         return batch
 
 

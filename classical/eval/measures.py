@@ -31,7 +31,7 @@ class Judged:
     spread: float
     """Standard deviation of the guesses: near 0, they say the same of every position."""
 
-    def curves(self, name: str) -> dict[str, float]:
+    def metrics(self, name: str) -> dict[str, float]:
         """`name` is `fresh/value`, `fresh/eval`."""
         return {f"{name} {each}": getattr(self, each) for each in ("loss", "sign", "brier", "spread")}
 
