@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from base.errors import Arguments, UserError, run_command
+from base.local_workers import opened as opened_workers
 from games import load
 from monitor.log import RunLog
 from train.budget import Budget
@@ -67,7 +68,8 @@ def main(argv: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="memory-") as home:
         budget = Budget(minutes=options.minutes)
         with opened(f"{home}/run", config, budget, print) as run, Measured(run.board) as log:
-            train(run, log, options.workers)
+            with opened_workers(options.workers) as workers:
+                train(run, log, workers)
     return report(np.array(log.points), options.most)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mcts.learned import LearnedSettings
 from miniature import GAME, run, tiny
 
 from games import Game, load
+from mcts.gumbel import Gumbel
 from monitor import diagnostics
 from monitor.checks import RunMetrics
 from monitor.diagnostics import DIAGNOSTICS, Diagnostic, Finding, diagnose
@@ -159,8 +159,14 @@ def test_resignations_that_are_right_are_no_trouble() -> None:
 
 
 def test_gumbel_learns_something_else_than_visits() -> None:
-    how = dataclasses.replace(config(), search=LearnedSettings.gumbel())
+    how = dataclasses.replace(config(), search=Gumbel())
     assert names(sick({"selfplay/target exponent": 2.0}), how) == []
+
+
+def test_search_without_noise_can_have_games_all_alike() -> None:
+    settings = dataclasses.replace(config(), search=Gumbel())
+    (finding,) = findings(sick({"selfplay/duplicates": 0.8}), settings)
+    assert finding.name == "games all alike" and "search.temperature=" in finding.seen
 
 
 # ── the words ──

@@ -15,6 +15,7 @@ from arena.ladder.results import LadderResults, default_file
 from arena.ladder.scale import Scale
 from arena.solved_positions import draw_positions
 from base.errors import UserError
+from base.local_workers import opened as opened_workers
 from checkpoints import Card, all_of, best, latest, read_card, save, verify, write_card
 from games import Game, load
 from monitor.log import RunLog
@@ -47,7 +48,8 @@ def measured(folder: Path, games: int, said: list[str]) -> str:
         with Quiet(begun, said) as log:
             arena = ArenaEvaluation(begun.config.evaluation, 0)
             arena.prepare(GAME, log)
-            progress = train(begun, log, 0, arena)
+            with opened_workers(0) as workers:
+                progress = train(begun, log, workers, arena)
         return farewell(GAME, begun, progress, arena)
 
 

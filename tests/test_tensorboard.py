@@ -16,6 +16,7 @@ from miniature import GAME, Quiet, moments, tiny
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 
+from base.local_workers import opened as opened_workers
 from games import load
 from monitor.boards import Board, places, samples
 from monitor.dashboard import layout
@@ -67,7 +68,8 @@ def run(folder: Path, games: int) -> None:
             media = MediaMaker(GAME, begun.config.search, begun.config.evaluation.simulations)
             arena.prepare(GAME, log)
             log.introduce(about(begun, GAME))
-            train(begun, log, 0, arena, media)
+            with opened_workers(0) as workers:
+                train(begun, log, workers, arena, media)
 
 
 @pytest.fixture(scope="module")
@@ -278,7 +280,9 @@ def test_failure_to_draw_is_one_line_and_does_not_end_the_run(tmp_path: Path) ->
         opened(str(tmp_path / "run"), tiny("evaluation.every=1"), Budget(games=16), str) as begun,
         Quiet(begun, said) as log,
     ):
-        assert train(begun, log, 0, None, Broken(GAME, begun.config.search, 8)).games == 16
+        media = Broken(GAME, begun.config.search, 8)
+        with opened_workers(0) as workers:
+            assert train(begun, log, workers, None, media).games == 16
     assert [line for line in said if line.startswith("no pictures")] == [
         f"no pictures after {games} games: ValueError: no pencil" for games in (8, 16)
     ]

@@ -173,7 +173,7 @@ OLD = Path(__file__).parent / "data" / "old_run"
 def test_configuration_with_old_keys_is_read_with_their_meaning() -> None:
     text = (OLD / "config.toml").read_text()
     assert all(f"\n{old.partition('.')[2]} = " in text for old in RENAMED)
-    config = of_table(read(OLD / "config.toml"))
+    config = of_table(read(OLD / "config.toml", stored=True))
     assert (config.evaluation.reference_players, config.evaluation.reference_games) == (("random", "uct:sims=10"), 4)
     assert of_table(renamed({"game": config.game, "search": {"glance": False}})) != config
     again = to_toml(config)

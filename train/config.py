@@ -247,6 +247,7 @@ def _elsewhere(key: str, where: str) -> str:
         if is_dataclass(kind)
         for name in fields(kind)
     }
+    inner |= {name: f"search.{name}" for method in names() for name in _keys(settings_class(method))}
     near = nearest(key, inner)
     return f"; did you mean '{inner[near.split(chr(39))[1]]}'?" if near else ""
 
