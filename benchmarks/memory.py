@@ -67,9 +67,9 @@ def main(argv: Sequence[str]) -> int:
     config = compose(game, None, [*TINY, *options.set])
     with tempfile.TemporaryDirectory(prefix="memory-") as home:
         budget = Budget(minutes=options.minutes)
-        with opened(f"{home}/run", config, budget, print) as run, Measured(run.board) as log:
-            with opened_workers(options.workers) as workers:
-                train(run, log, workers)
+        begun = opened(f"{home}/run", config, budget, print)
+        with begun as run, Measured(run.board) as log, opened_workers(options.workers) as workers:
+            train(run, log, workers)
     return report(np.array(log.points), options.most)
 
 
