@@ -21,9 +21,8 @@ GAME = load("tic_tac_toe")
 
 def plies_left(window: Window, plies: Any) -> Any:
     """[B, 1], as a share of the longest game; positions of the longest game have no target."""
-    games = window._games_of(plies)
-    left = (window._starts[games + 1] - plies) / 9
-    left[window._plies[games] == 9] = np.nan
+    left = (window.ends(plies) - plies) / 9
+    left[window._plies[window._games_of(plies)] == 9] = np.nan
     return left[:, None].astype(np.float32)
 
 
@@ -55,6 +54,17 @@ def window(games: int = 6) -> Window:
     found = Window(GAME, WindowSettings())
     found.extend(check(GAME, [played(GAME, seed) for seed in range(games)]))
     return found
+
+
+def test_window_has_what_targets_need() -> None:
+    game = load("backgammon")
+    records = [played(game, seed) for seed in range(2)]
+    games = Window.of(game, check(game, records))
+    plies = games._samples
+    wanted = [game.to_move(state) for record in records for state, ply in record.replay(game) if ply < len(record)]
+    assert games.movers(plies).tolist() == [wanted[ply] for ply in plies]
+    assert set(games.ends(plies)) == {len(records[0]), len(records[0]) + len(records[1])}
+    assert games.has_policy(plies).tolist() == games.positions(plies).policies.any(1).tolist()
 
 
 def test_total_is_the_losses_times_their_weights() -> None:

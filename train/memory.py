@@ -42,6 +42,6 @@ def bytes_of_window(config: Config, game: Game) -> int:
     """Of a full window, every position with as many legal actions as there can be; the longest game may lie half outside."""
     useful = 1.0 if config.window.fast else config.selfplay.full
     plies = int(config.window.most / useful) + game.rules.max_plies
-    move, marks, count, numbers = 4, 2, 8, 16  # the window's arrays of a row per ply
+    move, marks, count, numbers = 4, 3, 8, 16  # the window's arrays of a row per ply
     policy = 8 * game.rules.max_legal
     return plies * (move + marks + count + numbers + 4 * game.players + policy)

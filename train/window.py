@@ -1,11 +1,11 @@
 """The replay window: the newest games, in the order of their numbers, and batches of their positions.
 
     window = Window(game, settings)
-    window.extend(records)                          # of one iteration, by number
+    window.extend(check(game, records))             # of one iteration, by number
     batch = window.batch(rng, 256)                  # drawn; arrays, ready for torch.from_numpy
 
-    window = Window.of(game, records)               # of these games, all of them
-    batch = window.positions(window.evenly(2048))   # chosen without chance, as they are
+    window = Window.of(game, check(game, records))  # of these games, all of them
+    batch = window.positions(window.evenly(2048))   # at equal distances, not turned
 
 Games are kept as moves and targets, never as planes; a batch replays each of its positions from the first move, in compiled code (a
 microsecond a ply), and turns it by a symmetry drawn at random. What is in the window depends on the games alone, not on when
@@ -15,8 +15,8 @@ The window grows as KataGo's does (Wu 2019, section 3.3): of n positions made so
 
     c (1 + β ((n/c)^α - 1) / α)        all of them while n ≤ c; never more than `most`
 
-so that early games, of weak networks, are forgotten quickly, and late ones are seen for longer. A position is worth learning from where
-it was searched: fully, and its policy is a target too; or fast, and it trains the value alone.
+so that early games, of weak networks, are dropped quickly, and late ones stay longer. A position is learned from where it was searched:
+fully, and its policy is a target too; or fast, and it trains the value alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class WindowSettings:
-    """What the papers used stands behind."""
+    """Each field has the papers' value behind it."""
 
     constant: int = 20_000
     """c: positions up to which nothing is forgotten. KataGo: 250,000."""
@@ -130,6 +130,7 @@ class Window:
         self._entries = np.zeros(0, np.int64)  # of each game's policies
         self._outcomes = np.zeros((0, players), np.float32)
         self._moves = np.zeros(0, np.int32)
+        self._movers = np.zeros(0, np.int8)
         self._useful = np.zeros(0, bool)  # a position to learn from
         self._taught = np.zeros(0, bool)  # its policy is a target
         self._counts = np.zeros(0, np.int64)  # of the entries of each ply's policy
@@ -138,7 +139,8 @@ class Window:
         self._probabilities = np.zeros(0, np.float32)
         self._index()
         self._symmetries = Symmetries(game.rules)
-        self._views = _views(game)
+        self.views = _views(game)
+        """[P, A]: the policy entry under which each player has an action."""
         self._fill = game.kernel(filler)
 
     @classmethod
@@ -176,6 +178,7 @@ class Window:
             self._entries = _joined(self._entries, [len(record.visits) for record in records])
             self._outcomes = _joined(self._outcomes, [record.outcome for record in records])
             self._moves = _joined(self._moves, *(record.moves for record in records))
+            self._movers = _joined(self._movers, *(movers for movers in games.movers if len(movers)))
             self._useful = _joined(self._useful, *useful)
             self._taught = _joined(self._taught, *taught)
             self._counts = _joined(self._counts, *(record.policy_counts for record in records))
@@ -196,7 +199,7 @@ class Window:
             plies, entries = int(ends[games - 1]), int(self._entries[:games].sum())
             for name in ("_firsts", "_plies", "_entries", "_outcomes"):
                 setattr(self, name, getattr(self, name)[games:].copy())
-            for name in ("_moves", "_useful", "_taught", "_counts", "_utilities"):
+            for name in ("_moves", "_movers", "_useful", "_taught", "_counts", "_utilities"):
                 setattr(self, name, getattr(self, name)[plies:].copy())
             for name in ("_actions", "_probabilities"):
                 setattr(self, name, getattr(self, name)[entries:].copy())
@@ -236,6 +239,21 @@ class Window:
         found: Array = (plies - self._starts[games]) * parts // self._plies[games]
         return found
 
+    def ends(self, plies: Array) -> Array:
+        """[n]: behind the last ply of each one's game."""
+        found: Array = self._starts[self._games_of(plies) + 1]
+        return found
+
+    def movers(self, plies: Array) -> Array:
+        """[n]: who moves, `CHANCE` where chance does."""
+        found: Array = self._movers[plies]
+        return found
+
+    def has_policy(self, plies: Array) -> Array:
+        """bool [n]: there is a policy target."""
+        found: Array = self._taught[plies]
+        return found
+
     def age(self) -> float:
         """How many games came after a position's own, in the mean over the positions to learn from."""
         return float((self.games - 1 - self._games_of(self._samples)).mean()) if len(self) else float("nan")
@@ -273,7 +291,7 @@ class Window:
         moves = self._moves, self._starts, self._policies, self._actions, self._probabilities
         ends = self._outcomes, self._utilities, self._taught
         scratch = self.game.blanks(1), np.zeros(rules.max_legal, np.int32)
-        self._fill(self._firsts, *moves, *ends, games, plies, self._views, *scratch, *batch[:5])
+        self._fill(self._firsts, *moves, *ends, games, plies, self.views, *scratch, *batch[:5])
         return batch
 
 
@@ -282,13 +300,12 @@ def _joined(old: Array, *new: Any) -> Array:
 
 
 def _views(game: Game) -> Array:
-    """[P, A]: the policy entry under which each player knows an action."""
     views = game.rules.action_view
     return np.array([np.arange(game.actions)] * game.players if views is None else views, np.int32)
 
 
 def filler(rules: Rules) -> Callable[..., None]:
-    """Replays the positions of a batch and writes down what is to be learned from them."""
+    """Replays the positions of a batch and writes their observations and targets."""
     result, to_move, observe, legal_actions = rules.result, rules.to_move, rules.observe, rules.legal_actions
     players = rules.players
 
