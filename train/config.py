@@ -5,9 +5,9 @@
     --config FILE                 instead of the second
     --set search.c_init=1.5       last
 
-A key is `section.name` as in the files. Each section's dataclass stands beside what it configures, with a sentence and the papers'
-value under each field. What comes of it all is written to `runs/NAME/config.toml`, and a run goes on with that configuration or not
-at all.
+A key is `section.name` as in the files. Each section's dataclass is next to what it configures, with a sentence and the papers'
+value under each field. The result is written to `runs/NAME/config.toml`, and a run resumes with that configuration only. Keys that were
+renamed (`RENAMED`) are accepted under their old names too, in files and in `--set`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,17 @@ FOLDER = Path(__file__).parent.parent / "configs"
 
 T = TypeVar("T")
 
+RENAMED = {
+    "evaluation.rungs": "evaluation.reference_players",
+    "evaluation.rung_games": "evaluation.reference_games",
+    "search.glance": "search.immediate_wins",
+}
+"""Old key: the key that has its meaning now."""
+
 
 @dataclass(frozen=True)
 class Config:
-    """All that a run's result depends on, except how long it runs. The number of workers is not here: it changes nothing."""
+    """Everything that a run's result depends on, except its length. The number of workers is not part of it: it changes nothing."""
 
     game: str
     """The game with its options, as `games.load` takes it."""
@@ -106,6 +113,7 @@ def read(path: Path, stored: bool = False) -> dict[str, Any]:
     if stored:
         table = _renewed(table)
     try:
+        table = renamed(table)
         of_table({"game": ""} | table)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
@@ -120,8 +128,6 @@ def _renewed(table: dict[str, Any]) -> dict[str, Any]:
     """A run's configuration as this program writes it: renamed keys, and no keys of other methods of search, which once had a value
     too."""
     search = dict(table.get("search", {}))
-    if "glance" in search:
-        search["immediate_wins"] = search.pop("glance")
     known = _keys(settings_class(str(search.get("method", "puct"))))
     others = set().union(*(_keys(settings_class(each)) for each in names())) - known
     return table | {"search": {key: value for key, value in search.items() if key not in others}}
@@ -167,7 +173,19 @@ def _of_change(change: str) -> dict[str, Any]:
         value = text.strip()
     for name in reversed(names):
         value = {name: value}
-    found: dict[str, Any] = value
+    return renamed(value)
+
+
+def renamed(table: Mapping[str, Any]) -> dict[str, Any]:
+    """With today's names for old keys. An old key next to its new name is refused."""
+    found = {key: dict(value) if isinstance(value, dict) else value for key, value in table.items()}
+    for old, new in RENAMED.items():
+        (section, before), (_, after) = old.split("."), new.split(".")
+        inner = found.get(section)
+        if isinstance(inner, dict) and before in inner:
+            if after in inner:
+                raise UserError(f"{old}: expected {new} alone, which is its new name, got both")
+            inner[after] = inner.pop(before)
     return found
 
 

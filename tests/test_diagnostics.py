@@ -1,4 +1,4 @@
-"""The watch says what is wrong with a run that is sick, each trouble by its name, and nothing of healthy ones."""
+"""Diagnostics: each problem of a spoiled run is found under its name, and none in healthy runs."""
 
 import dataclasses
 import re
@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mcts.learned import LearnedSettings
 from miniature import GAME, run, tiny
 
-from games import load
-from train import troubles
+from games import Game, load
+from mcts.gumbel import Gumbel
+from monitor import diagnostics
+from monitor.checks import RunMetrics
+from monitor.diagnostics import DIAGNOSTICS, Diagnostic, Finding, diagnose
+from monitor.history import History, Rows
+from monitor.warning_log import WarningLog, spells
 from train.config import Config, compose
-from train.journal import History, Journal
-from train.signs import Curves
-from train.troubles import RULES, Rule, Trouble, warnings
-from train.watch import Watch, spells
 
 ROOT = Path(__file__).parents[1]
 HEALTHY = ROOT / "tests/data/healthy"
@@ -71,7 +71,7 @@ SICK: dict[str, tuple[dict[str, Change], tuple[str, ...]]] = {
     "target not the search's": ({"selfplay/target exponent": 1.3}, ()),
     "learning rate too high": ({"learning/update": 0.5}, ()),
     "learning diverges": ({"fresh/policy explained": -0.5}, ()),
-    "loss rises": ({"loss/value": lambda i: 0.2 + i / 20}, ()),
+    "loss rises": ({"loss/total": lambda i: 0.2 + i / 20}, ()),
     "gradients always clipped": ({"learning/gradient": 20.0}, ()),
     "games all alike": ({"selfplay/duplicates": 0.8}, ()),
     "one opening only": ({"selfplay/same start": 1.0}, ()),
@@ -81,21 +81,27 @@ SICK: dict[str, tuple[dict[str, Change], tuple[str, ...]]] = {
         ("selfplay.resign=0.1",),
     ),
     "resignations unchecked": ({"selfplay/resigned": 0.4}, ("selfplay.resign=0.9", "selfplay.played_out=0")),
-    "window stands still": ({"window/positions": 500.0}, ()),
-    "learned by heart": ({"fresh/policy loss": 2.0}, ()),
-    "nothing is learned from": ({"learning/steps": 900.0, "learning/update": None}, ()),
+    "window stale": ({"window/positions": 500.0}, ()),
+    "overfitting": ({"fresh/policy loss": 2.0}, ()),
+    "no learning steps": ({"learning/steps": 900.0, "learning/update": None}, ()),
     "drawn too often": ({"window/samples": 40.0}, ()),
     "Elo not rising": (evaluated(lambda i: 100 + i % 2), ()),
     "self-play has become slow": ({"speed/positions per second": lambda i: 3000.0 if i < 20 else 300.0}, ()),
 }
 
 
+def findings(
+    rows: list[dict[str, Any]], settings: Config, game: Game = GAME, games: int | None = None
+) -> list[Finding]:
+    return diagnose(RunMetrics(history(rows), settings, game.players, games))
+
+
 def names(rows: list[dict[str, Any]], how: Config) -> list[str]:
-    return [trouble.name for trouble in warnings(history(rows), how, GAME)]
+    return [finding.name for finding in findings(rows, how)]
 
 
 def test_every_rule_has_a_sick_run() -> None:
-    assert sorted(SICK) == sorted(rule.name for rule in RULES)
+    assert sorted(SICK) == sorted(rule.name for rule in DIAGNOSTICS)
 
 
 @pytest.mark.parametrize("name", SICK)
@@ -133,7 +139,7 @@ def test_healthy_run_is_left_alone_from_beginning_to_end(run_of: str) -> None:
     how = compose(game, None, changes)
     assert len(rows) >= 16
     for row in rows:
-        assert warnings(history(rows), how, game, row["games"]) == []
+        assert findings(rows, how, game, row["games"]) == []
 
 
 def test_flat_targets_and_searches_the_wrong_way_round_are_named_too() -> None:
@@ -153,24 +159,30 @@ def test_resignations_that_are_right_are_no_trouble() -> None:
 
 
 def test_gumbel_learns_something_else_than_visits() -> None:
-    how = dataclasses.replace(config(), search=LearnedSettings.gumbel())
+    how = dataclasses.replace(config(), search=Gumbel())
     assert names(sick({"selfplay/target exponent": 2.0}), how) == []
+
+
+def test_search_without_noise_can_have_games_all_alike() -> None:
+    settings = dataclasses.replace(config(), search=Gumbel())
+    (finding,) = findings(sick({"selfplay/duplicates": 0.8}), settings)
+    assert finding.name == "games all alike" and "search.temperature=" in finding.seen
 
 
 # ── the words ──
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_every_warning_has_a_number_causes_and_advice(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", DIAGNOSTICS, ids=lambda rule: rule.name)
+def test_every_warning_has_a_number_causes_and_advice(rule: Diagnostic) -> None:
     changes, settings = SICK[rule.name]
-    (trouble,) = warnings(history(sick(changes)), config(*settings), GAME)
-    assert re.search(r"\d", trouble.seen) and trouble.causes and trouble.advice
-    for words in (trouble.text(), trouble.markdown()):
-        assert all(each in words for each in (trouble.name, trouble.seen, *trouble.causes, *trouble.advice))
+    (finding,) = findings(sick(changes), config(*settings))
+    assert re.search(r"\d", finding.seen) and finding.causes and finding.advice
+    for words in (finding.text(), finding.markdown()):
+        assert all(each in words for each in (finding.name, finding.seen, *finding.causes, *finding.advice))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_every_key_that_is_named_exists(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", DIAGNOSTICS, ids=lambda rule: rule.name)
+def test_every_key_that_is_named_exists(rule: Diagnostic) -> None:
     words = " ".join((*rule.causes, *rule.advice))
     for change in re.findall(r"--set (\S+?=[^\s;,]+)", words):
         assert compose(GAME, None, [change])
@@ -181,20 +193,20 @@ def test_every_key_that_is_named_exists(rule: Rule) -> None:
 
 
 def test_page_explains_every_warning_and_no_other() -> None:
-    page = (ROOT / "docs/watch.md").read_text()
-    assert re.findall(r"^### (.+)$", page, re.MULTILINE) == [rule.name for rule in RULES]
+    page = (ROOT / "docs/diagnostics.md").read_text()
+    assert re.findall(r"^### (.+)$", page, re.MULTILINE) == [rule.name for rule in DIAGNOSTICS]
 
 
 # ── when it is said ──
 
-ILL = Rule(
+ILL = Diagnostic(
     "ill", lambda run: f"{run.iterations} iterations" if run.iterations >= 2 else None, ("a cause",), ("a cure",)
 )
 
 
 @pytest.fixture
 def ill(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(troubles, "RULES", (ILL,))
+    monkeypatch.setattr(diagnostics, "DIAGNOSTICS", (ILL,))
 
 
 @pytest.mark.usefixtures("ill")
@@ -202,10 +214,10 @@ def test_warning_is_said_once_also_by_a_run_that_goes_on(tmp_path: Path) -> None
     said: list[str] = []
     for games in (24, 40):
         run(tmp_path / "run", games, said=said)
-    assert [line.split(":")[0] for line in said if "WATCH" in line] == ["WATCH  ill"]
-    journal = Journal(tmp_path / "run/warnings.jsonl")
-    assert [(row["games"], row["name"], row["seen"]) for row in journal.rows] == [(16, "ill", "2 iterations")]
-    assert journal.rows[0]["causes"] == ["a cause"] and journal.rows[0]["advice"] == ["a cure"]
+    assert [line.split(":")[0] for line in said if "WARNING" in line] == ["WARNING  ill"]
+    log = Rows(tmp_path / "run/warnings.jsonl")
+    assert [(row["games"], row["name"], row["seen"]) for row in log.rows] == [(16, "ill", "2 iterations")]
+    assert log.rows[0]["causes"] == ["a cause"] and log.rows[0]["advice"] == ["a cure"]
 
 
 @pytest.mark.usefixtures("ill")
@@ -213,28 +225,28 @@ def test_warning_beyond_the_state_is_taken_back_and_said_again(tmp_path: Path) -
     rows = [{"games": games, "curves": {"selfplay/length": 8.0}} for games in (8, 16)]
     path = tmp_path / "warnings.jsonl"
     for state in (8, 8, 16):  # twice killed before the state at 16 was saved
-        watch = Watch(tiny(), GAME, history(rows), Journal(path, state))
-        assert [trouble.name for trouble in watch.look(16)] == (["ill"] if state == 8 else [])
-    assert len(Journal(path).rows) == 1
+        log = WarningLog(tiny(), GAME.players, history(rows), Rows(path, state))
+        assert [finding.name for finding in log.update(16)] == (["ill"] if state == 8 else [])
+    assert len(Rows(path).rows) == 1
 
 
 def test_trouble_that_comes_back_is_told_again_and_one_that_flickers_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def see(run: Curves) -> str | None:
+    def see(run: RunMetrics) -> str | None:
         return "it" if run.last("ill", 1)[0] else None
 
-    monkeypatch.setattr(troubles, "RULES", (Rule("ill", see, ("a cause",), ("a cure",)),))
+    monkeypatch.setattr(diagnostics, "DIAGNOSTICS", (Diagnostic("ill", see, ("a cause",), ("a cure",)),))
     told, rows = [], []
-    journal = Journal(tmp_path / "warnings.jsonl")
+    log = Rows(tmp_path / "warnings.jsonl")
     states = "0110110000011"
     for i, state in enumerate(states):
         rows.append({"games": i, "curves": {"selfplay/length": 8.0, "ill": float(state)}})
-        told += [i] * len(Watch(tiny(), GAME, history(rows), journal).look(i))
+        told += [i] * len(WarningLog(tiny(), GAME.players, history(rows), log).update(i))
     assert told == [1, states.rindex("011") + 1]
-    assert [row["gone"] for row in journal.rows if "gone" in row] == ["ill"]
-    first, again = spells(journal.rows)["ill"]
-    assert [first.told["games"], again.told["games"]] == told and told[0] < first.gone < told[1] and not again.gone
+    assert [row["gone"] for row in log.rows if "gone" in row] == ["ill"]
+    first, again = spells(log.rows)["ill"]
+    assert [first.row["games"], again.row["games"]] == told and told[0] < first.gone < told[1] and not again.gone
 
 
 def test_trouble_that_says_less_is_left_out() -> None:
@@ -243,18 +255,18 @@ def test_trouble_that_says_less_is_left_out() -> None:
 
 
 def test_trouble_is_plain_data(tmp_path: Path) -> None:
-    trouble = Trouble("ill", "2 iterations", ("a cause",), ("a cure",))
-    journal = Journal(tmp_path / "warnings.jsonl")
-    journal.add(8, dataclasses.asdict(trouble))
-    assert Journal(tmp_path / "warnings.jsonl").rows == [
+    finding = Finding("ill", "2 iterations", ("a cause",), ("a cure",))
+    log = Rows(tmp_path / "warnings.jsonl")
+    log.add(8, dataclasses.asdict(finding))
+    assert Rows(tmp_path / "warnings.jsonl").rows == [
         {"games": 8, "name": "ill", "seen": "2 iterations", "causes": ["a cause"], "advice": ["a cure"]}
     ]
 
 
 def test_numbers_that_are_not_there_hold_for_nothing() -> None:
-    run_of = Curves(history(healthy()), config(), GAME)
+    run_of = RunMetrics(history(healthy()), config(), GAME.players)
     assert len(run_of.last("no such curve")) == 0 and len(run_of.all("no such curve")) == 0
     late = sick({"ill": None})
     late[0]["curves"]["ill"] = 1.0
-    assert len(Curves(history(late), config(), GAME).last("ill", 1)) == 0
+    assert len(RunMetrics(history(late), config(), GAME.players).last("ill", 1)) == 0
     assert np.all(np.isfinite(run_of.last("loss/policy")))

@@ -1,4 +1,4 @@
-"""A run as one HTML page that needs nothing else, to be looked at and to be sent to somebody.
+"""A run as one self-contained HTML page.
 
     python -m train report first                       # runs/first/report.html
     python -m train report first --out result.html
@@ -9,7 +9,7 @@ game, the configuration, and the command that makes the run again. The run may b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -17,12 +17,12 @@ from arena.ladder.standings import signed
 from base.errors import Arguments
 from base.files import write_text
 from base.page import document
-from train.report import artefacts, progress
-from train.report.charts import STYLE as CHARTS
-from train.report.found import Found, find
-from train.report.parts import Section
-from train.report.strength import strength
-from train.watch import spells
+from monitor.report import details, progress
+from monitor.report.charts import STYLE as CHARTS
+from monitor.report.parts import Section
+from monitor.report.run_data import RunData
+from monitor.report.strength import strength
+from monitor.warning_log import spells
 
 NAMED = 6  # of the things that could not be read
 STYLE = (
@@ -65,20 +65,21 @@ SECTIONS = (
     progress.learning,
     progress.health,
     progress.speed,
-    artefacts.linear,
-    artefacts.game,
-    artefacts.configuration,
-    artefacts.again,
+    details.linear,
+    details.game,
+    details.configuration,
+    details.again,
 )
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], find: Callable[[str], RunData]) -> int:
+    """`find` reads a run by its name."""
     options = parser().parse_args(argv)
-    found = find(options.run)
-    path = Path(options.out) if options.out else found.folder / "report.html"
-    told = [section(found) for section in SECTIONS]
-    write_text(path, page(found, told))
-    for each in told[:4]:
+    data = find(options.run)
+    path = Path(options.out) if options.out else data.folder / "report.html"
+    sections = [section(data) for section in SECTIONS]
+    write_text(path, page(data, sections))
+    for each in sections[:4]:
         print(each.conclusion)
     print(path)
     return 0
@@ -91,42 +92,42 @@ def parser() -> Arguments:
     return found
 
 
-def page(found: Found, told: Sequence[Section]) -> str:
+def page(data: RunData, sections: Sequence[Section]) -> str:
     """The whole file."""
-    title = f"{found.name}: {found.config.game}"
-    links = "".join(f'<a href="#{each.anchor}">{escape(each.title)}</a>' for each in told)
-    body = [f"<header><h1>{escape(title)}</h1>", f'<p class="about">{escape(_about(found))}</p>', _keys(found)]
+    title = f"{data.name}: {data.game_spec}"
+    links = "".join(f'<a href="#{each.anchor}">{escape(each.title)}</a>' for each in sections)
+    body = [f"<header><h1>{escape(title)}</h1>", f'<p class="about">{escape(_about(data))}</p>', _keys(data)]
     body.append(f"<nav>{links}</nav></header>")
-    for each in told:
+    for each in sections:
         body.append(f'<section id="{each.anchor}"><h2>{escape(each.title)}</h2>')
         body.append(f"<p>{escape(each.conclusion)}</p>{each.body}</section>")
-    notes = [f"Left out, since it could not be read: {each}" for each in found.unreadable[:NAMED]]
-    if len(found.unreadable) > NAMED:
-        notes.append(f"… and {len(found.unreadable) - NAMED} things more")
+    notes = [f"Left out, since it could not be read: {each}" for each in data.unreadable[:NAMED]]
+    if len(data.unreadable) > NAMED:
+        notes.append(f"… and {len(data.unreadable) - NAMED} things more")
     body += [f'<p class="about">{escape(each)}</p>' for each in notes]
     return document(title, body, STYLE)
 
 
-def _about(found: Found) -> str:
-    parts = [f"A training run of {found.config.game} with {found.config.net}"]
-    if found.card is not None:
-        parts.append(f"{found.card.parameters:,} parameters")
-    parts.append(f"seed {found.config.seed}")
+def _about(data: RunData) -> str:
+    parts = [f"A training run of {data.game_spec} with {data.net}"]
+    if data.card is not None:
+        parts.append(f"{data.card.parameters:,} parameters")
+    parts.append(f"seed {data.settings['seed']}")
     return ", ".join(parts) + "."
 
 
-def _keys(found: Found) -> str:
-    """The figures that somebody asks for first."""
-    keys = [(f"{found.games:,}", "games of self-play")]
-    if found.progress is not None and found.progress.seconds:
-        keys.append((f"{found.progress.seconds / 60:,.1f} min", "all in all"))
-    elo, low, high = (found.last(f"elo/search{end}") for end in ("", " low", " high"))
+def _keys(data: RunData) -> str:
+    """The most important figures."""
+    keys = [(f"{data.games:,}", "games of self-play")]
+    if data.seconds:
+        keys.append((f"{data.seconds / 60:,.1f} min", "in all"))
+    elo, low, high = (data.last(f"elo/search{end}") for end in ("", " low", " high"))
     if elo is not None:
         interval = "" if low is None or high is None else f" [{low:+.0f}, {high:+.0f}]"
         keys.append((f"{signed(elo)}{interval}", "Elo, random = 0"))
-    if (kept := found.last("accuracy/search")) is not None:
+    if (kept := data.last("accuracy/search")) is not None:
         keys.append((f"{kept:.0%}", "of moves keep the value"))
-    standing = sum(not times[-1].gone for times in spells(found.warnings).values())
+    standing = sum(not times[-1].gone for times in spells(data.warnings).values())
     keys.append((str(standing), "warning stands" if standing == 1 else "warnings stand"))
     return (
         f'<div class="keys">{"".join(f"<div><b>{escape(value)}</b>{escape(name)}</div>" for value, name in keys)}</div>'

@@ -1,15 +1,15 @@
-"""Pictures of a run: positions with what policy and search make of them, whether values are true, a search tree, the weights of EVAL.
+"""Pictures of a run: positions with policy and visits, calibration of values, a search tree, the weights of EVAL.
 
     picture = pixels(position(game, state, {"policy": shares, "visits": shares}, "…"))      # uint8 [height, width, 3]
 
-One language for all: ink on white, blue for what the network says, orange for what the search says, green for EVAL, grey for help.
-Utilities are of player 0 where a picture shows several movers, else of the mover; each says which. matplotlib is loaded when a picture
-is drawn, not before, and without windows.
+All use the same colours: blue for the network, orange for the search, green for EVAL, grey for axes and guides. Utilities are of
+player 0 where a picture shows several movers, else of the mover; each title names which. matplotlib is loaded when a picture is drawn,
+not before, and without windows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ import numpy as np
 
 from classical.eval import Eval
 from games import Game
-from train.boards import Board, places
-from train.measures import calibration
+from monitor.boards import Board, places
+from monitor.quality import Bin, middle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def _plain(axes: Axes) -> None:
 
 
 def position(game: Game, state: Any, shares: Mapping[str, Mapping[int, float]], title: str) -> Figure:
-    """The board once for each of `shares` (its name; a share for each action) with where it would play; below, the actions."""
+    """The board once for each of `shares` (its name; a share for each action), the actions marked on it; below, the actions as bars."""
     board = Board.of(game, state)
     tall, wide = len(board.cells), max(map(len, board.cells))
     width = SIDE / 2 if board.is_grid else max(SIDE / 2, 0.12 * wide)
@@ -143,35 +143,40 @@ def _bars(axes: Axes, game: Game, shares: Mapping[str, Mapping[int, float]]) -> 
 # ── values ──
 
 
-def values(guesses: Mapping[str, tuple[Array, Array]], title: str) -> Figure:
-    """Of each guesser, by name: (what it expected, how it ended), in the mover's eyes. On the diagonal its word can be taken."""
+def calibration(found: Mapping[str, Sequence[Bin]], title: str) -> Figure:
+    """By source: what was expected and how the games ended, from the mover's point of view. The diagonal is perfect."""
     figure = _figure(SIDE, SIDE)
     axes, below = figure.subplots(2, 1, height_ratios=[4, 1], sharex=True)
     axes.plot([-1, 1], [-1, 1], color=SOFT, linewidth=1, linestyle=(0, (4, 4)))
     axes.annotate(
-        "as true as said", (-0.55, -0.55), (18, -22), textcoords="offset points", fontsize=12, color=SOFT, va="center"
+        "expected = outcome",
+        (-0.55, -0.55),
+        (18, -22),
+        textcoords="offset points",
+        fontsize=12,
+        color=SOFT,
+        va="center",
     )
-    width = 0.18 / max(len(guesses), 1)
-    for number, (name, (expected, outcomes)) in enumerate(guesses.items()):
-        bins, colour = calibration(expected, outcomes), COLOURS[name]
-        x, y = [each.guess for each in bins], [each.outcome for each in bins]
+    width = 0.18 / max(len(found), 1)
+    for number, (name, bins) in enumerate(found.items()):
+        colour, total = COLOURS[name], sum(each.n for each in bins)
         axes.errorbar(
-            x,
-            y,
+            [each.expected for each in bins],
+            [each.outcome for each in bins],
             yerr=[1.96 * each.error for each in bins],
             color=colour,
             marker="o",
             markersize=5,
             linewidth=1.5,
             elinewidth=1,
-            label=f"{name}, {len(expected):,} positions",
+            label=f"{name}, {total:,} positions",
         )
-        counts, edges = np.histogram(np.asarray(expected, np.float64), 10, (-1.0001, 1.0001))
-        middle = (edges[1:] + edges[:-1]) / 2 + (number - (len(guesses) - 1) / 2) * width
-        below.bar(middle, counts / max(len(expected), 1), width, color=colour)
-    axes.set_ylabel("how games ended, 95 %", color=INK, fontsize=12)
+        shift = (number - (len(found) - 1) / 2) * width
+        middles = [middle(each.expected) + shift for each in bins]
+        below.bar(middles, [each.n / max(total, 1) for each in bins], width, color=colour)
+    axes.set_ylabel("outcome, 95 %", color=INK, fontsize=12)
     below.set_ylabel("share", color=INK, fontsize=12)
-    below.set_xlabel("what was expected, in the mover's eyes (1 wins, -1 loses)", color=INK, fontsize=12)
+    below.set_xlabel("expected utility of the mover (1 wins, -1 loses)", color=INK, fontsize=12)
     axes.set_ylim(-1.1, 1.1)
     axes.set_xlim(-1.05, 1.05)
     axes.legend(frameon=False, loc="upper left", fontsize=12, labelcolor=INK)
@@ -183,7 +188,7 @@ def values(guesses: Mapping[str, tuple[Array, Array]], title: str) -> Figure:
 
 
 def weights(found: Eval, by_hand: Mapping[str, float], title: str) -> Figure:
-    """Bars with their errors of 95 %; a mark where the game's own weights are, which were set by hand."""
+    """Bars with intervals of 95 %; marks for the game's own weights, which were set by hand."""
     names = list(found.weights)
     figure = _figure(SIDE, max(4.0, 1.4 + 0.36 * len(names)))
     axes = figure.subplots()
@@ -217,12 +222,12 @@ def weights(found: Eval, by_hand: Mapping[str, float], title: str) -> Figure:
 
 @dataclass
 class Node:
-    """Of a search tree, as it is drawn."""
+    """A node of the drawn part of a search tree."""
 
     action: str
     """What leads to it."""
     mover: int
-    """Negative: chance, or nobody any more."""
+    """Negative: chance, or the game is over."""
     visits: int
     utility: float
     """Player 0's."""
@@ -284,13 +289,13 @@ def _draw_node(axes: Axes, node: Node, level: int, most: int, players: int) -> N
     axes.scatter(
         [node.x], [level], s=size, marker=marker, color=_shade(node.utility), edgecolors=INK, linewidths=1, zorder=2
     )
-    told = f"{'=' if node.proven else ''}{node.utility:+.2f}\n{node.visits:,}"
+    words = f"{'=' if node.proven else ''}{node.utility:+.2f}\n{node.visits:,}"
     away = float(np.sqrt(size)) / 2 + 2
     how: dict[str, Any] = {"fontsize": 10, "color": INK, "zorder": 3, "linespacing": 1.05}
     if node.children:  # beside it, where no line goes down
-        axes.annotate(told, (node.x, level), (away, 3), textcoords="offset points", ha="left", va="center", **how)
+        axes.annotate(words, (node.x, level), (away, 3), textcoords="offset points", ha="left", va="center", **how)
     else:
-        axes.annotate(told, (node.x, level), (0, -away), textcoords="offset points", ha="center", va="top", **how)
+        axes.annotate(words, (node.x, level), (0, -away), textcoords="offset points", ha="center", va="top", **how)
 
 
 def _shade(utility: float) -> tuple[float, ...]:

@@ -1,10 +1,10 @@
-"""Positions of any game as a grid of characters, and where on it an action is seen: what pictures of positions are drawn from.
+"""Positions of any game as a grid of characters, and the cells that an action changes: what pictures of positions are drawn from.
 
     board = Board.of(game, state)
     board.cells                         # [["X", ".", "O"], …]; where the game draws no plain grid, its whole drawing letter by letter
     places(game, state, actions)        # of each [(row, column), …]: where what comes to stand where nothing, or something else, stood
 
-Nothing here knows a game: a grid is found in the text that the game draws, an action's places by comparing two of them.
+Nothing here depends on a game: a grid is found in the text that the game draws, an action's places by comparing two such texts.
 """
 
 from __future__ import annotations

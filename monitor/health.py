@@ -1,34 +1,35 @@
-"""Is self-play healthy? Measures of an iteration's games, for the watch on a run (train/signs.py).
+"""Is self-play healthy? Metrics of an iteration's games for the diagnostics (monitor/checks.py).
 
-    curves |= health(game, records)
+    values |= health(game, records, movers)
 
-| curve                       | what it says |
-|-----------------------------|----------------|
-| selfplay/same start         | share of games that begin with the commonest first moves, forced ones not counted |
-| selfplay/target exponent    | e where the policies to learn are visits^e: 1, unless not the search alone made them |
-| selfplay/search correlation | of what searches expected with how the games ended; below 0: they have it the wrong way round |
+| tag                         | meaning                                                                       |
+|-----------------------------|-------------------------------------------------------------------------------|
+| selfplay/same start         | share of games that begin with the commonest first moves, forced ones ignored |
+| selfplay/target exponent    | e where the policy targets are visits^e: 1, unless something changed them     |
+| selfplay/search correlation | of what searches expected with how the games ended; below 0: a sign is wrong  |
 
-What cannot be known is NaN, which no curve shows. What the network makes of these games is measured in train/measures.py.
+What is unknown is NaN, which no chart shows. How good the network is on these games is measured in monitor/quality.py.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from games import CHANCE, Game
+from games import Game
 from games.record import GameRecord
-from train.measures import ENOUGH, Array, correlation
+from monitor.quality import ENOUGH, Array, correlation
 
 CHOICES = 2
-"""Moves that could have been others, at the start of a game, in which games are expected to differ."""
+"""The first so many moves of a game where there was a choice: games are expected to differ in them."""
 
 
-def health(game: Game, records: Sequence[GameRecord]) -> dict[str, float]:
-    """Of the games of an iteration."""
-    expected, ended = _expectations(game, records)
+def health(game: Game, records: Sequence[GameRecord], movers: Sequence[Array]) -> dict[str, float]:
+    """Of the games of an iteration; `movers`: of each game, who moves at each ply."""
+    expected, ended = _expectations(records, movers)
     return {
         "selfplay/same start": same_start(game, records),
         "selfplay/target exponent": target_exponent(records),
@@ -37,7 +38,7 @@ def health(game: Game, records: Sequence[GameRecord]) -> dict[str, float]:
 
 
 def same_start(game: Game, records: Sequence[GameRecord], choices: int = CHOICES) -> float:
-    """By following the commonest move from the initial position. Of games from elsewhere nothing is known."""
+    """By following the commonest move from the initial position. Games that start elsewhere are ignored."""
     here = [record for record in records if record.start is None]
     if len(here) < 2:
         return float("nan")
@@ -80,21 +81,15 @@ def _searches(record: GameRecord) -> Iterator[tuple[int, Array, Array, Array]]:
         yield ply, record.probabilities[here].astype(np.float64), record.visits[here], record.utilities[ply]
 
 
-def _expectations(game: Game, records: Sequence[GameRecord]) -> tuple[Array, Array]:
-    """What full searches expected for their movers, and how it ended; those that ended in a proof left out."""
-    expected, ended = [], []
-    for record in records:
-        if record.outcome is None or not record.searched.any():
+def _expectations(records: Sequence[GameRecord], movers: Sequence[Array]) -> tuple[Array, Array]:
+    """What full searches expected for their movers, and how the game ended; searches that ended in a proof are left out."""
+    expected: list[Any] = []
+    ended: list[Any] = []
+    for record, seats in zip(records, movers, strict=True):
+        if record.outcome is None:
             continue
-        movers = _movers(game, record)
         for ply, _, _, utilities in _searches(record):
             if np.all(np.abs(utilities) < 1 - 1e-6) and utilities.any():
-                expected.append(utilities[movers[ply]])
-                ended.append(record.outcome[movers[ply]])
+                expected.append(utilities[seats[ply]])
+                ended.append(record.outcome[seats[ply]])
     return np.array(expected), np.array(ended)
-
-
-def _movers(game: Game, record: GameRecord) -> list[int]:
-    """At each ply; `CHANCE` where it rolls."""
-    movers = (game.to_move(state) for state in record.positions(game)[:-1])
-    return [CHANCE if mover is None else mover for mover in movers]

@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from base.errors import UserError
 from classical.eval import judge
-from train.journal import History, Journal, read_history
-from train.measures import calibration
+from monitor.history import History, Rows
+from monitor.quality import calibration
 
 
 def written(path: Path) -> History:
@@ -59,13 +58,8 @@ def test_reading_changes_nothing_on_disk(tmp_path: Path) -> None:
     written(path)
     path.write_bytes(path.read_bytes()[:-5])
     before = path.read_bytes()
-    Journal(path)
+    Rows(path)
     assert path.read_bytes() == before
-
-
-def test_a_folder_without_curves_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"expected a run with curves\.jsonl"):
-        read_history(tmp_path)
 
 
 def test_perfect_guesses_are_judged_perfect_and_no_guess_knows_nothing() -> None:
@@ -83,5 +77,5 @@ def test_calibration_of_honest_guesses_lies_on_the_diagonal() -> None:
     outcomes = np.where(rng.uniform(size=20_000) < (1 + guesses) / 2, 1.0, -1.0)
     found = calibration(guesses, outcomes)
     assert sum(each.n for each in found) == 20_000
-    assert all(abs(each.guess - each.outcome) < 4 * each.error for each in found)
-    assert not all(abs(each.guess + each.outcome) < 4 * each.error for each in found)
+    assert all(abs(each.expected - each.outcome) < 4 * each.error for each in found)
+    assert not all(abs(each.expected + each.outcome) < 4 * each.error for each in found)

@@ -5,8 +5,8 @@
     svg = shares(games, {"wins": wins, "draws": draws, "losses": losses}, OUTCOMES)
     html = figure("Policy loss", svg, "how to read it")
 
-One visual language: x is games played, curves are named at their right end with the last value, a band is an interval of 95%, a dashed
-line is what a curve is held against. Each drawn point tells its numbers to the mouse. Colours are numbers of `STYLE`'s palette.
+In all of them x is games played, curves are named at their right end with the last value, a band is an interval of 95%, a dashed line
+is a reference. Each point shows its numbers as a tooltip. Colours are numbers of `STYLE`'s palette.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from train.measures import Bin
+    from monitor.quality import Bin
 
 WIDTH, HEIGHT = 460, 240
 LEFT, TOP, BOTTOM = 46, 20, 34
@@ -55,8 +55,8 @@ class Curve:
     low: Sequence[float] = ()
     """Of the band; empty or as long as the values."""
     high: Sequence[float] = ()
-    is_held_against: bool = False
-    """Dashed: what another curve is held against."""
+    is_reference: bool = False
+    """Dashed: what other curves are compared with."""
 
 
 class Mark(NamedTuple):
@@ -76,11 +76,11 @@ class Weight(NamedTuple):
 
 
 def figure(title: str, svg: str, note: str = "", kind: str = "") -> str:
-    """With its title above and how to read it below; text is escaped here. '' for '': what is not known is not shown."""
+    """With its title above and how to read it below; text is escaped here. '' where there is no drawing."""
     if not svg:
         return ""
-    told = f"<small>{escape(note)}</small>" if note else ""
-    return f'<figure class="{kind}"><figcaption>{escape(title)}</figcaption>{svg}{told}</figure>'
+    words = f"<small>{escape(note)}</small>" if note else ""
+    return f'<figure class="{kind}"><figcaption>{escape(title)}</figcaption>{svg}{words}</figure>'
 
 
 def curves(
@@ -93,7 +93,7 @@ def curves(
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> str:
-    """Over games; '' where there are none. `is_share`: values in [0, 1], told in per cent. `floor`: a value that the axis shall reach.
+    """Over games; '' where there are none. `is_share`: values in [0, 1], shown in per cent. `floor`: a value that the axis reaches.
     `last`: games of the whole run."""
     known = [thinned(each) for each in found if len(each.values)]
     if not known:
@@ -112,7 +112,7 @@ def curves(
         y = frame.y(mark.value)
         parts.append(f'<line class="mark" x1="{LEFT}" x2="{frame.right}" y1="{y}" y2="{y}"/>')
     parts += [_curve(frame, each) for each in known]
-    ends = [(frame.y(each.values[-1]), each.name, f"{frame.told(each.values[-1])}", each.hue) for each in known]
+    ends = [(frame.y(each.values[-1]), each.name, f"{frame.text(each.values[-1])}", each.hue) for each in known]
     ends += [(frame.y(mark.value), mark.name, "", 5) for mark in marks]
     return "\n".join([*parts, *_names(frame, ends), "</svg>"])
 
@@ -139,10 +139,10 @@ def shares(
             value = max(0.0, each.values[k])
             top, bottom = frame.y(min(1.0, below + value)), frame.y(min(1.0, below))
             x, right = frame.x(k), frame.x(k + 1)
-            told = f"{count(at)} games: {each.name} {value:.1%}"
+            words = f"{count(at)} games: {each.name} {value:.1%}"
             drawn.append(
                 f'<rect class="bar f{hues[i]}" x="{x}" y="{top}" width="{right - x:.1f}" height="{bottom - top:.1f}">'
-                f"<title>{escape(told)}</title></rect>"
+                f"<title>{escape(words)}</title></rect>"
             )
             if k == len(columns[0].games) - 1 and value > 0:
                 middles.append(((top + bottom) / 2, each.name, f"{value:.0%}", hues[i]))
@@ -156,36 +156,36 @@ def shares(
 
 
 def reliability(found: Mapping[str, Sequence[Bin]], width: int = WIDTH, height: int = 300) -> str:
-    """Where it says +0.5, how do the games end? Honest guesses lie on the diagonal; the error bars are of 95%."""
+    """Expected utility against mean outcome: perfect ones lie on the diagonal; the error bars are of 95%."""
     known = {name: bins for name, bins in found.items() if bins}
     if not known:
         return ""
-    frame = Frame(1.0, -1.05, 1.05, "how the games ended, mean", False, width, height, least=-1.0)
-    drawn = frame.opening(", ".join(known), x_name="what was expected, mean")
+    frame = Frame(1.0, -1.05, 1.05, "outcome, mean", False, width, height, least=-1.0)
+    drawn = frame.opening(", ".join(known), x_name="expected utility, mean")
     drawn.append(
         f'<line class="mark" x1="{frame.x(-1)}" y1="{frame.y(-1)}" x2="{frame.x(1)}" y2="{frame.y(1)}"/>'
-        f'<text x="{frame.x(0.98)}" y="{frame.y(0.98) - 6}" text-anchor="end">honest</text>'
+        f'<text x="{frame.x(0.98)}" y="{frame.y(0.98) - 6}" text-anchor="end">perfect</text>'
     )
     most = max(each.n for bins in known.values() for each in bins)
     ends = []
     for hue, (name, bins) in enumerate(known.items()):
-        path = " ".join(f"{frame.x(each.guess)},{frame.y(each.outcome)}" for each in bins)
+        path = " ".join(f"{frame.x(each.expected)},{frame.y(each.outcome)}" for each in bins)
         drawn.append(f'<polyline class="curve s{hue}" points="{path}"/>')
         for each in bins:
-            x, y = frame.x(each.guess), frame.y(each.outcome)
+            x, y = frame.x(each.expected), frame.y(each.outcome)
             low, high = (frame.y(min(1.0, max(-1.0, each.outcome + sign * 1.96 * each.error))) for sign in (-1, 1))
-            told = f"{name}: {each.n:,} positions, expected {each.guess:+.2f}, ended {each.outcome:+.2f}"
+            words = f"{name}: {each.n:,} positions, expected {each.expected:+.2f}, ended {each.outcome:+.2f}"
             drawn.append(
                 f'<line class="error s{hue}" x1="{x}" x2="{x}" y1="{low}" y2="{high}"/>'
                 f'<circle class="f{hue}" cx="{x}" cy="{y}" r="{2.5 + 4 * math.sqrt(each.n / most):.1f}">'
-                f"<title>{escape(told)}</title></circle>"
+                f"<title>{escape(words)}</title></circle>"
             )
         ends.append((frame.y(bins[-1].outcome), name, "", hue))
     return "\n".join([*drawn, *_names(frame, ends), "</svg>"])
 
 
 def weights(found: Sequence[Weight], unit: str, width: int = WIDTH) -> str:
-    """A bar for each, its error of 95% across, what was set by hand as an upright stroke."""
+    """A bar for each with its interval of 95%; the weight set by hand as an upright stroke."""
     if not found:
         return ""
     row, left, right = 19, 150, 80
@@ -256,7 +256,7 @@ class Frame:
         share = (value - self.low) / (self.high - self.low)
         return round(self.height - BOTTOM - (self.height - TOP - BOTTOM) * share, 1)
 
-    def told(self, value: float) -> str:
+    def text(self, value: float) -> str:
         return f"{100 * value:.3g}%" if self.is_share else plain(value)
 
     def opening(self, about: str, is_by_games: bool = True, x_name: str = "games") -> list[str]:
@@ -267,7 +267,7 @@ class Frame:
             y = self.y(tick)
             found.append(
                 f'<line class="axis" x1="{LEFT}" x2="{self.right}" y1="{y}" y2="{y}"/>'
-                f'<text x="{LEFT - 5}" y="{y + 4}" text-anchor="end">{self.told(tick)}</text>'
+                f'<text x="{LEFT - 5}" y="{y + 4}" text-anchor="end">{self.text(tick)}</text>'
             )
         if is_by_games:
             foot = self.height - BOTTOM
@@ -285,7 +285,7 @@ def _svg(width: float, height: float, about: str) -> str:
 
 def _curve(frame: Frame, curve: Curve) -> str:
     points = [(frame.x(games), frame.y(value)) for games, value in zip(curve.games, curve.values, strict=True)]
-    kind = "held" if curve.is_held_against else "curve"
+    kind = "held" if curve.is_reference else "curve"
     parts = []
     if len(points) > 1:
         path = " ".join(f"{x},{y}" for x, y in points)
@@ -293,9 +293,9 @@ def _curve(frame: Frame, curve: Curve) -> str:
     if len(points) <= DOTTED:
         size = 3.5 if len(points) == 1 else 2.2
         for (x, y), games, value in zip(points, curve.games, curve.values, strict=True):
-            told = f"{curve.name} after {games:,.0f} games: {frame.told(value)}"
+            words = f"{curve.name} after {games:,.0f} games: {frame.text(value)}"
             parts.append(
-                f'<circle class="f{curve.hue}" cx="{x}" cy="{y}" r="{size}"><title>{escape(told)}</title></circle>'
+                f'<circle class="f{curve.hue}" cx="{x}" cy="{y}" r="{size}"><title>{escape(words)}</title></circle>'
             )
     return "".join(parts)
 
@@ -321,9 +321,9 @@ def _names(frame: Frame, ends: Sequence[tuple[float, str, str, int]]) -> list[st
             found.append(f'<polyline class="tie" points="{x + 1},{y} {x + 7},{at:.1f}"/>')
         room = int((frame.width - x) / 6.4) - len(value) - 1
         short = shortened(name, room)
-        told = f"<title>{escape(name)}</title>" if short != name else ""
+        words = f"<title>{escape(name)}</title>" if short != name else ""
         shown = f'<tspan class="name">{escape(short)}</tspan>' if hue != 5 or value else escape(short)
-        found.append(f'<text class="t{hue}" x="{x + 9}" y="{at + 4:.1f}">{shown} {escape(value)}{told}</text>')
+        found.append(f'<text class="t{hue}" x="{x + 9}" y="{at + 4:.1f}">{shown} {escape(value)}{words}</text>')
     return found
 
 
@@ -378,7 +378,7 @@ def thinned(curve: Curve, most: int = MOST) -> Curve:
         curve.hue,
         means(curve.low),
         means(curve.high),
-        curve.is_held_against,
+        curve.is_reference,
     )
 
 

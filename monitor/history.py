@@ -1,14 +1,14 @@
-"""What a run has said so far, as JSON lines that belong to a number of games, and its curves, which are one such file.
+"""The metrics and warnings of a run as JSON lines, each of which belongs to a number of games.
 
     runs/NAME/curves.jsonl      {"games": 512, "curves": {"loss/policy": 1.31, …}}
 
-    history = History(run.curves)                     # to read, also while the run is under way
+    history = History(run.metrics)                    # to read, also while the run is under way
     history.last("loss/policy"), history.series("loss/policy")
 
-    history = History(run.curves, games=5120)         # to go on: what a killed process has written beyond that state is taken back
+    history = History(run.metrics, games=5120)        # to resume: lines beyond that state, which a killed process wrote, are dropped
     history.add(5632, {"loss/policy": 1.29})
 
-TensorBoard shows the same points; the watch on the run and its report read them here. A line torn by a crash is dropped.
+TensorBoard shows the same points; diagnostics and report read them here. A line torn by a crash is dropped.
 """
 
 from __future__ import annotations
@@ -20,15 +20,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from base.errors import UserError
 from base.files import make_folder, write_text
 
+METRICS = "curves.jsonl"
+"""The name of the file in a run's folder."""
+WARNINGS = "warnings.jsonl"
+CALIBRATION = "calibration.jsonl"
 
-class Journal:
-    """JSON objects, each with the games after which it was written, in that order."""
+
+class Rows:
+    """JSON objects in a file, each with the games after which it was written, in that order."""
 
     def __init__(self, path: Path, games: int | None = None) -> None:
-        """With `games`, to go on after so many: lines beyond are taken back. Without, to read."""
+        """With `games`, to resume after so many: lines beyond are dropped. Without, to read."""
         self.path = path
         self.rows: list[dict[str, Any]] = []
         text = path.read_bytes().decode("utf-8", errors="replace") if path.is_file() else ""
@@ -39,7 +43,7 @@ class Journal:
             write_text(path, kept)
 
     def _is_sound(self, row: dict[str, Any]) -> bool:
-        """Whether a line holds what such a file is for; one that does not is dropped, like one that is torn."""
+        """Whether a line holds what such a file is for; one that does not is dropped like a torn one."""
         return True
 
     def add(self, games: int, values: Mapping[str, Any]) -> None:
@@ -53,22 +57,22 @@ class Journal:
         self.rows.append(row)
 
 
-class History(Journal):
-    """The curves: named numbers over games. Two lines of the same games are one point each of their curves."""
+class History(Rows):
+    """The metrics: named numbers over games. Two lines of the same games are one point of each of their metrics."""
 
     def _is_sound(self, row: dict[str, Any]) -> bool:
-        curves = row.get("curves")
-        return isinstance(curves, dict) and all(isinstance(value, int | float) for value in curves.values())
+        values = row.get("curves")
+        return isinstance(values, dict) and all(isinstance(value, int | float) for value in values.values())
 
     def add(self, games: int, values: Mapping[str, float]) -> None:
-        """What is not a number yet (NaN) is left out."""
+        """NaN and infinity are left out."""
         super().add(games, {"curves": {name: float(value) for name, value in values.items() if math.isfinite(value)}})
 
     def names(self) -> list[str]:
         return sorted({name for row in self.rows for name in row["curves"]})
 
     def series(self, name: str) -> tuple[list[int], list[float]]:
-        """(games, values) of one curve; empty where there is none."""
+        """(games, values) of one metric; empty where there is none."""
         points = [(row["games"], row["curves"][name]) for row in self.rows if name in row["curves"]]
         return [games for games, _ in points], [value for _, value in points]
 
@@ -77,14 +81,6 @@ class History(Journal):
 
     def has(self, games: int, name: str) -> bool:
         return any(row["games"] == games and name in row["curves"] for row in self.rows)
-
-
-def read_history(folder: Path) -> History:
-    """Of a run in this folder."""
-    path = folder / "curves.jsonl"
-    if not path.is_file():
-        raise UserError(f"{folder}: expected a run with curves.jsonl, found none")
-    return History(path)
 
 
 def _line(row: Mapping[str, Any]) -> str:

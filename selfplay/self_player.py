@@ -1,10 +1,10 @@
-"""Who can play against itself for records alone, made from one line of text like the arena's players:
+"""Players of self-play for records alone, made from one line of text like the arena's players:
 
     net:CHECKPOINT,sims=64,fast=16,resign=0.9      a network, by the settings of self-play (`selfplay/settings.py`)
-    uniform:sims=64                                 the same search, all moves as likely and all positions worth nothing
+    uniform:sims=64                                 the same search, uniform policy and value 0
     rollouts:sims=1000                              the same search, random games at the leaves
 
-Their searches leave targets behind, the visits at the root. Everybody else plays in the arena, `python -m arena match GAME A A
+Their searches yield targets, the visits at the root. All other players play in the arena, `python -m arena match GAME A A
 --records DIR`, which writes records of the same kind.
 """
 
@@ -27,7 +27,7 @@ Slots = Annotated[int, range(1, 4097)]
 
 @dataclass(frozen=True)
 class SelfPlayer:
-    """A player, resolved: how it plays, and what judges its leaves."""
+    """A player, resolved: its settings and its evaluator."""
 
     text: str
     settings: SelfPlaySettings
@@ -47,13 +47,13 @@ def of_net(
     played_out: float = 0.1,
     slots: Slots = 32,
 ) -> dict[str, Any]:
-    """a network; `fast` simulations where the search is not a full one; resign=0.9,played_out=1 tells how often that would be wrong"""
+    """a network; `fast` simulations where the search is not full; resign=0.9,played_out=1 measures how often that would be wrong"""
     how = {"simulations": sims, "fast_simulations": fast, "full": full, "openings": openings}
     return how | {"resign": resign, "played_out": played_out, "slots": slots}
 
 
 def of_uniform(sims: Count = 64, fast: Count = 16, full: float = 0.25, slots: Slots = 32) -> dict[str, Any]:
-    """an evaluator that knows nothing: what the first network of a run plays like"""
+    """a uniform policy and a value of 0: like the first network of a run"""
     return {"simulations": sims, "fast_simulations": fast, "full": full, "slots": slots}
 
 
@@ -71,7 +71,7 @@ def self_player(text: str, game: Game) -> SelfPlayer:
     if kind not in KINDS:
         known = ", ".join(KINDS)
         raise UserError(
-            f"player: expected one of {known} (others play in the arena), got '{kind}'{nearest(kind, KINDS)}"
+            f"player: expected one of {known} (other players are the arena's), got '{kind}'{nearest(kind, KINDS)}"
         )
     options = Options(kind, KINDS[kind])
     resolved = options.resolve(given)

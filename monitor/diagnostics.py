@@ -1,9 +1,9 @@
-"""What can be wrong with a run: what is seen, the likely causes, what to try.
+"""What can be wrong with a run: what was found, the likely causes, what to try.
 
-    for trouble in warnings(log.history, config, game): print(trouble.text())
+    for finding in diagnose(RunMetrics(history, settings, players)): print(finding.text())
 
-**To add one**: a sign, a function in `train/signs.py`; an entry in `RULES` here; a paragraph in `docs/watch.md`; and a run that has it
-in `tests/test_watch.py`.
+**To add one**: a check, a function in `monitor/checks.py`; an entry in `DIAGNOSTICS` here; a paragraph in `docs/diagnostics.md`; and a
+run that has the problem in `tests/test_diagnostics.py`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from games import Game
-from train import signs
-from train.config import Config
-from train.journal import History
-from train.signs import Curves
+from monitor import checks
+from monitor.checks import RunMetrics
 
 
 @dataclass(frozen=True)
-class Trouble:
+class Finding:
     name: str
     seen: str
-    """In numbers, over how many iterations."""
+    """What the check found, in numbers, over how many iterations."""
     causes: tuple[str, ...]
     """The likeliest first."""
     advice: tuple[str, ...]
@@ -31,7 +28,7 @@ class Trouble:
     def text(self) -> str:
         """For the screen."""
         likely, advice = "; ".join(self.causes), "; ".join(self.advice)
-        return f"WATCH  {self.name}: {self.seen}\n       likely: {likely}\n       try, in another --run: {advice}"
+        return f"WARNING  {self.name}: {self.seen}\n         likely: {likely}\n         try, in another --run: {advice}"
 
     def markdown(self) -> str:
         rows = [
@@ -43,21 +40,21 @@ class Trouble:
 
 
 @dataclass(frozen=True)
-class Rule:
+class Diagnostic:
     name: str
-    see: Callable[[Curves], str | None]
+    check: Callable[[RunMetrics], str | None]
     causes: tuple[str, ...]
     advice: tuple[str, ...]
     instead: tuple[str, ...] = ()
-    """Not told where one of these is, which says more."""
+    """Left out where one of these is found, which is more specific."""
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+DIAGNOSTICS: tuple[Diagnostic, ...] = (
+    Diagnostic(
         "value inverted",
-        signs.value_inverted,
+        checks.value_inverted,
         (
-            "a value seen from the wrong player's side: in the rules' utility, in observe, or where a value is learned or used",
+            "a value from the wrong player's point of view: in the rules' utility, in observe, or where a value is learned or used",
         ),
         (
             "look at one game: `python -m selfplay inspect`",
@@ -66,9 +63,9 @@ RULES: tuple[Rule, ...] = (
         ),
         ("games all alike",),
     ),
-    Rule(
+    Diagnostic(
         "value collapse",
-        signs.value_collapse,
+        checks.value_collapse,
         (
             "the learning rate is too high",
             "the value's loss weighs too little",
@@ -82,9 +79,9 @@ RULES: tuple[Rule, ...] = (
         ),
         ("value inverted", "learning diverges"),
     ),
-    Rule(
+    Diagnostic(
         "policy collapse",
-        signs.policy_collapse,
+        checks.policy_collapse,
         (
             "too little noise, so that other moves are never tried",
             "the learning rate is too high",
@@ -98,9 +95,9 @@ RULES: tuple[Rule, ...] = (
         ),
         ("learning diverges", "games all alike"),
     ),
-    Rule(
+    Diagnostic(
         "policy not learning",
-        signs.policy_stuck,
+        checks.policy_not_learning,
         (
             "the learning rate is far too low or too high",
             "searches are too short to find anything",
@@ -113,48 +110,48 @@ RULES: tuple[Rule, ...] = (
         ),
         ("learning diverges", "learning rate too high"),
     ),
-    Rule(
+    Diagnostic(
         "target not the search's",
-        signs.target_tempered,
+        checks.target_tempered,
         (
-            "the temperature by which moves are chosen is in the policies to learn",
-            "something changes them behind the search",
+            "the temperature for choosing moves got into the policy targets",
+            "something changes them after the search",
         ),
         (
-            "the policy to learn is the search's own distribution: temperature belongs to choosing alone",
-            "more variety is had by --set search.temperature=1 and --set selfplay.openings=0.8",
+            "the policy target is the search's own distribution: a temperature is for choosing moves only",
+            "for more variety: --set search.temperature=1 and --set selfplay.openings=0.8",
         ),
     ),
-    Rule(
+    Diagnostic(
         "learning rate too high",
-        signs.steps_too_large,
+        checks.steps_too_large,
         ("learning.rate is far above what the optimizer needs",),
         ("--set learning.rate=2e-3 or a tenth of what it is", "--set learning.warmup=500"),
     ),
-    Rule(
+    Diagnostic(
         "learning diverges",
-        signs.diverges,
+        checks.learning_diverges,
         ("the learning rate is too high", "batches are too small for it"),
         ("--set learning.rate=2e-3 or a tenth of what it is", "--set learning.batch=512", "--set learning.warmup=500"),
-        ("window stands still",),
+        ("window stale",),
     ),
-    Rule(
+    Diagnostic(
         "loss rises",
-        signs.loss_rises,
+        checks.loss_rises,
         ("the learning rate is too high", "play has changed faster than the window forgets"),
         ("--set learning.rate=5e-4", "--set learning.clip=0.5", "a smaller --set window.constant=10000"),
         ("learning diverges", "learning rate too high"),
     ),
-    Rule(
+    Diagnostic(
         "gradients always clipped",
-        signs.clipped,
+        checks.gradients_clipped,
         ("the learning rate is too high", "the loss has spikes"),
         ("--set learning.rate=5e-4", "--set learning.clip=5", "--set learning.batch=512"),
         ("learning diverges", "learning rate too high"),
     ),
-    Rule(
+    Diagnostic(
         "games all alike",
-        signs.alike,
+        checks.games_alike,
         (
             "nothing random: no noise, no temperature, no openings",
             "the policy has collapsed",
@@ -167,9 +164,9 @@ RULES: tuple[Rule, ...] = (
             "--set selfplay.opening_plies=6",
         ),
     ),
-    Rule(
+    Diagnostic(
         "one opening only",
-        signs.one_opening,
+        checks.one_opening,
         (
             "games begin from a fixed line or position",
             "too few random first moves",
@@ -183,12 +180,12 @@ RULES: tuple[Rule, ...] = (
         ),
         ("games all alike",),
     ),
-    Rule(
+    Diagnostic(
         "one player always wins",
-        signs.one_winner,
+        checks.one_winner,
         (
-            "theory, by which that player wins",
-            "a utility that names the wrong player",
+            "theory: that player wins with best play",
+            "a utility of the wrong player",
             "all games begin alike",
         ),
         (
@@ -197,63 +194,63 @@ RULES: tuple[Rule, ...] = (
         ),
         ("games all alike", "one opening only"),
     ),
-    Rule(
+    Diagnostic(
         "resigned too early",
-        signs.resigned_early,
-        ("selfplay.resign is too low for what the value knows",),
+        checks.resigned_early,
+        ("selfplay.resign is too low for a value this inaccurate",),
         (
             "--set selfplay.resign=0.95",
-            "--set selfplay.resign=1, nobody resigns",
-            "--set selfplay.played_out=0.2, to know it better",
+            "--set selfplay.resign=1, no resignations",
+            "--set selfplay.played_out=0.2, for a better estimate",
         ),
     ),
-    Rule(
+    Diagnostic(
         "resignations unchecked",
-        signs.resigned_unchecked,
-        ("no games are played out, so nobody can know how often resigning is wrong",),
+        checks.resigned_unchecked,
+        ("no games are played out, so it is unknown how often resigning is wrong",),
         ("--set selfplay.played_out=0.1",),
     ),
-    Rule(
-        "window stands still",
-        signs.window_stands,
+    Diagnostic(
+        "window stale",
+        checks.window_stale,
         ("new games do not reach the window", "files of games are missing that a resumed run needs"),
         (
-            "what is in the run's games folder, and what was said of it as the run began",
+            "look into the run's games folder, and at the messages when the run resumed",
             "another --run, from the beginning",
         ),
     ),
-    Rule(
-        "learned by heart",
-        signs.by_heart,
+    Diagnostic(
+        "overfitting",
+        checks.overfitting,
         (
             "each position is drawn too often",
             "the window is too small or does not move",
             "the network is too large for so few games",
         ),
         ("--set window.samples=4", "--set window.constant=50000", "--set learning.weight_decay=0.03"),
-        ("window stands still", "learning diverges"),
+        ("window stale", "learning diverges"),
     ),
-    Rule(
-        "nothing is learned from",
-        signs.no_steps,
+    Diagnostic(
+        "no learning steps",
+        checks.no_steps,
         ("games give no positions to learn from", "iterations are smaller than a batch"),
         ("--set selfplay.full=0.25", "--set games=256", "--set window.samples=4"),
-        ("window stands still",),
+        ("window stale",),
     ),
-    Rule(
+    Diagnostic(
         "drawn too often",
-        signs.too_often,
+        checks.drawn_too_often,
         ("window.samples is high: learning is ahead of playing",),
         ("--set window.samples=8", "the same time spent on games: --set selfplay.simulations=64"),
     ),
-    Rule(
+    Diagnostic(
         "Elo not rising",
-        signs.elo_stuck,
+        checks.elo_not_rising,
         (
-            "the rate is too high for more",
+            "the learning rate is too high",
             "searches add too little to the policy",
             "the network is too small",
-            "weak rungs",
+            "reference players too weak to show progress",
         ),
         (
             "a budget (--games, --minutes), at whose end the rate falls; --set learning.rate=5e-4",
@@ -262,9 +259,9 @@ RULES: tuple[Rule, ...] = (
             "--set evaluation.games=200",
         ),
     ),
-    Rule(
+    Diagnostic(
         "self-play has become slow",
-        signs.slower,
+        checks.selfplay_slow,
         ("other programs use the processor", "memory is full and the machine swaps", "the processor throttles"),
         (
             "look at the machine (`top`, `free`)",
@@ -273,17 +270,16 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
 )
-"""In the order in which they are told."""
+"""In the order in which they are shown."""
 
 
-def warnings(history: History, config: Config, game: Game, games: int | None = None) -> list[Trouble]:
-    """What is wrong with a run, as far as its curves tell; with `games`, what was wrong after so many."""
-    run = Curves(history, config, game, games)
-    seen: Mapping[str, tuple[Rule, str]] = {
-        rule.name: (rule, words) for rule in RULES if (words := rule.see(run)) is not None
+def diagnose(run: RunMetrics) -> list[Finding]:
+    """What is wrong with a run, as far as its metrics show."""
+    found: Mapping[str, tuple[Diagnostic, str]] = {
+        each.name: (each, words) for each in DIAGNOSTICS if (words := each.check(run)) is not None
     }
     return [
-        Trouble(name, words, rule.causes, rule.advice)
-        for name, (rule, words) in seen.items()
-        if not any(other in seen for other in rule.instead)
+        Finding(name, words, each.causes, each.advice)
+        for name, (each, words) in found.items()
+        if not any(other in found for other in each.instead)
     ]
