@@ -26,7 +26,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,6 @@ GAMES: dict[str, tuple[str, ...]] = {
     "tic_tac_toe": ("net=mlp:2x64", "games=64"),
 }
 """Small networks and iterations, so that three minutes of half a core are about twenty iterations."""
-FORCED = 4
-"""Moves of the one opening."""
 
 
 def nothing() -> None:
@@ -67,33 +65,38 @@ def flip_targets() -> None:
 def flip_answers() -> None:
     from selfplay import workers
 
-    made = workers.evaluator_of
+    made = workers.network_of
 
     def flipped(*setup: Any) -> Any:
-        evaluator, net = made(*setup)
+        network, name = made(*setup)
 
         def answer(observations: Any) -> Any:
-            logits, utilities = evaluator(observations)
+            logits, utilities = network(observations)  # type: ignore[operator, misc]
             return logits, -utilities
 
-        return answer, net
+        return answer, name
 
-    workers.evaluator_of = flipped  # type: ignore[assignment]
+    workers.network_of = flipped  # type: ignore[assignment]
 
 
 def temper_targets() -> None:
-    from selfplay.play import Lanes
+    from games.record import GameRecord
+    from mcts.settings import temperature_at
+    from selfplay.play import Games
 
-    play = Lanes._play
+    finish = Games.finish
 
-    def tempered(self: Any, slot: int, lane: Any, action: int, searched: bool = False, *told: Any) -> None:
-        if len(told) == 2 and told[1] is not None:
-            actions, probabilities, visits = told[1]
-            sharp = probabilities.astype(np.float64) ** (1 / self.search.how.temperature_at(len(lane.moves)))
-            told = told[0], (actions, (sharp / sharp.sum()).astype(np.float32), visits)
-        play(self, slot, lane, action, searched, *told)
+    def tempered(self: Any, s: int, status: int) -> GameRecord:
+        record = finish(self, s, status)
+        shares = record.probabilities.astype(np.float64)
+        for ply in range(len(record)):
+            first = int(record.policy_counts[:ply].sum())
+            entries = slice(first, first + int(record.policy_counts[ply]))
+            sharp = shares[entries] ** (1 / temperature_at(self.search.settings, ply))
+            shares[entries] = sharp / max(sharp.sum(), 1e-300)
+        return replace(record, probabilities=shares.astype(np.float32))
 
-    Lanes._play = tempered  # type: ignore[assignment, method-assign]
+    Games.finish = tempered  # type: ignore[method-assign]
 
 
 def freeze_window() -> None:
@@ -113,18 +116,14 @@ def freeze_window() -> None:
 
 
 def force_opening() -> None:
-    from selfplay.play import Lanes
+    """Openings from the policy, all with the same random numbers."""
+    from base.seeds import Rng, generator
+    from selfplay import play
 
-    following = Lanes._next
+    def alike(seed: int, *purpose: str | int) -> Rng:
+        return generator(1 if purpose == ("moves",) else seed, *purpose)
 
-    def forced(self: Any, slot: int, lane: Any) -> bool:
-        if not lane.moves:
-            for _ in range(FORCED):
-                legal = self.game.legal_actions(self.search.roots[slot])
-                self._play(slot, lane, legal[len(legal) // 2])
-        return following(self, slot, lane)
-
-    Lanes._next = forced  # type: ignore[method-assign]
+    vars(play)["generator"] = alike
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ SPOILS = {
         "learning rate × 100", ("learning rate too high", "learning diverges"), changes=("learning.rate=0.2",)
     ),
     "frozen": Spoil("replay window frozen", ("window stale",), freeze_window),
-    "opening": Spoil("one opening only", ("one opening only",), force_opening),
+    "opening": Spoil("one opening only", ("one opening only",), force_opening, ("selfplay.openings=1.0", "selfplay.opening_plies=8")),
     "resign": Spoil("resigns below -0.05", ("resigned too early",), changes=("selfplay.resign=0.05",)),
 }
 

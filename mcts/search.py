@@ -145,7 +145,8 @@ class Search:
         self._targets = np.zeros(rules.max_legal, np.float64)
         self._never = np.zeros(1, np.uint8)
         self._moves = {name: game.kernel(factory, checked) for name, factory in move_factories(self.variant).items()}
-        self._run = game.kernel(run_factory(self.variant, evaluator, network and network.judge), checked)
+        judge = None if network is None else network.judge
+        self._run = game.kernel(run_factory(self.variant, evaluator, judge), checked)
         self._gather = game.kernel(gather_factory(self.variant, evaluator), checked)
         self._scatter = game.kernel(scatter_factory(self.variant), checked)
 

@@ -109,17 +109,17 @@ class GameQueue:
         self.search = search
         self.numbers: deque[int] = deque()
         self.net = ""
-        self._driver: _Games | None = None
+        self._driver: CompiledGames | BatchedGames | None = None
         self._done = Work()  # by drivers that others have replaced
 
     def use(self, network: CompiledNetwork | BatchEvaluator | None, net: str) -> None:
         """The network that plays from now on (None: equal priors); `net` stands for it in the records."""
         if self._driver is not None and self._driver.is_playing:
             raise UserError("self-play: expected no game under way when the network changes")
-        kind = _Compiled if network is None or hasattr(network, "judge") else _Batched
         if self._driver is None or not self._driver.takes(network):
             self._done = self.work
-            self._driver = kind(self, network)
+            is_compiled = network is None or hasattr(network, "judge")
+            self._driver = CompiledGames(self, network) if is_compiled else BatchedGames(self, network)
         else:
             self._driver.use(network)
         self.net = net
@@ -144,7 +144,7 @@ class GameQueue:
         return self._driver.step()
 
 
-class _Games:
+class Games:
     """Games side by side, each in a tree of its own."""
 
     def __init__(self, queue: GameQueue, slots: int, network: Any) -> None:
@@ -240,10 +240,10 @@ class _Games:
         )
 
 
-class _Compiled(_Games):
+class CompiledGames(Games):
     """One game at a time, wholly inside compiled code."""
 
-    def __init__(self, queue: GameQueue, network: CompiledNetwork | None) -> None:
+    def __init__(self, queue: GameQueue, network: Any) -> None:
         super().__init__(queue, 1, network)
         judge = None if network is None else network.judge
         self.play = queue.game.kernel(play_factory(self.search.variant, uniform_evaluator, judge))
@@ -289,10 +289,10 @@ class _Compiled(_Games):
         return found
 
 
-class _Batched(_Games):
+class BatchedGames(Games):
     """As many games at once as there are slots, for a network that answers in batches."""
 
-    def __init__(self, queue: GameQueue, network: BatchEvaluator) -> None:
+    def __init__(self, queue: GameQueue, network: Any) -> None:
         super().__init__(queue, queue.settings.slots, network)
         self.turn = queue.game.kernel(turn_factory(self.search.variant))
         self.batches = 0
