@@ -151,7 +151,9 @@ SPOILS = {
         "learning rate × 100", ("learning rate too high", "learning diverges"), changes=("learning.rate=0.2",)
     ),
     "frozen": Spoil("replay window frozen", ("window stale",), freeze_window),
-    "opening": Spoil("one opening only", ("one opening only",), force_opening, ("selfplay.openings=1.0", "selfplay.opening_plies=8")),
+    "opening": Spoil(
+        "one opening only", ("one opening only",), force_opening, ("selfplay.openings=1.0", "selfplay.opening_plies=8")
+    ),
     "resign": Spoil("resigns below -0.05", ("resigned too early",), changes=("selfplay.resign=0.05",)),
 }
 

@@ -63,6 +63,7 @@ class TreePlayer:
         variant = variant_of(settings)
         self.game, self.reuse = game, reuse
         self.simulations, self.ms, self.seed = simulations, ms, seed
+        self._stream = "net" if variant.has_policy else "uct"
         self._check_limits(settings, variant.has_policy, variant.keeps_tree)
         each = min(game.rules.max_legal, EDGES_PER_NODE[variant.has_policy])
         nodes = int(memory_mb * 2**20 / bytes_per_node(game, each))
@@ -83,13 +84,12 @@ class TreePlayer:
             symmetry=symmetry,
         )
         self._leaves = leaves
-        self._stream = "net" if variant.has_policy else "uct"
         self._follows = False  # the tree's root is the position of the game, and may be searched on
         self._has_root = False
 
     def _check_limits(self, settings: SearchSettings, has_policy: bool, keeps_tree: bool) -> None:
         if self.simulations is None and self.ms is None:
-            raise UserError("expected a limit, sims or ms, got none")
+            raise UserError(f"{self._stream}: expected a limit, sims or ms, got none")
         least = 0 if has_policy else 1
         if self.simulations is not None and not least <= self.simulations <= MOST:
             raise UserError(f"sims: expected {least} to {MOST}, got {self.simulations}")
