@@ -88,7 +88,10 @@ def report(points: np.ndarray[Any, np.dtype[np.float64]], most: float) -> int:
             f"expected {ROWS} iterations with a full window, got {len(behind)}; try more --minutes or a smaller window"
         )
     slope = np.polyfit(behind[:, 0], behind[:, 1], 1)[0]
-    growth = slope * (behind[-1, 0] - behind[0, 0])
+    growth = (
+        round(slope * (behind[-1, 0] - behind[0, 0]), 6) + 0.0
+    )  # 0.0, not -0.0, where rounding errors are all there is
+    slope = round(slope, 10) + 0.0
     print(
         f"\nwith a full window, over {len(behind)} iterations: {growth:+.1f} MB, {slope * 1e4:+.2f} MB for 10,000 games"
     )

@@ -281,5 +281,5 @@ def test_memory_that_grows_with_a_full_window_is_noticed(capsys: Any) -> None:
         assert f"over 31 iterations: {climb * 30:+.1f} MB" in said
     with pytest.raises(UserError, match="expected 12 iterations with a full window, got 10"):
         memory.report(np.stack([games, games, games, games], 1)[:10] * [1, 1, 0, 1] + [0, 0, 5, 0], 5.0)
-    with pytest.raises(UserError, match="on a system that tells how much memory"):
+    with pytest.raises(UserError, match="on a system that reports the memory of a process"):
         memory.report(np.full((20, 4), np.nan), 5.0)
