@@ -68,7 +68,9 @@ def test_killed_and_resumed_leaves_the_same_weights(whole: Path, tmp_path: Path,
     for games in (24, 32):
         name = f"eval/{games:08}.eval.json"
         assert (tmp_path / "run" / name).read_bytes() == (whole / name).read_bytes()
-    assert History(tmp_path / "run" / METRICS).series("fresh/eval loss") == History(whole / METRICS).series("fresh/eval loss")
+    assert History(tmp_path / "run" / METRICS).series("fresh/eval loss") == History(whole / METRICS).series(
+        "fresh/eval loss"
+    )
 
 
 def test_game_without_features_is_learned_without_eval(tmp_path: Path) -> None:

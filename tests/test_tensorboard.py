@@ -37,6 +37,7 @@ ELSEWHERE = {
     *(f"supervised/{name}" for name in ("top-1", "top-1 before")),  # with recorded games
     *(f"supervised/value {name}" for name in ("loss", "sign", "brier", "spread")),
     "about/warnings",  # where something is wrong
+    "speed/batch fill",  # with networks that have no compiled form
     "loss/auxiliary NAME",  # with auxiliary targets
     "selfplay/target exponent",  # where there are games enough to say so
 }

@@ -43,7 +43,9 @@ def test_every_file_of_the_folder_can_be_read_and_names_a_game(file: Path) -> No
 
 
 def test_written_out_and_read_back_is_the_same(tmp_path: Path) -> None:
-    config = compose(GAME, None, ["seed=9", "learning.rate=1e-5", "evaluation.reference_players=['uct:sims=5', 'a\"b\\\\']"])
+    config = compose(
+        GAME, None, ["seed=9", "learning.rate=1e-5", "evaluation.reference_players=['uct:sims=5', 'a\"b\\\\']"]
+    )
     (tmp_path / "config.toml").write_text(to_toml(config))
     assert of_table(read(tmp_path / "config.toml")) == config
 

@@ -51,7 +51,9 @@ def test_net_is_a_player_by_the_name_of_its_run(tmp_path: Path, monkeypatch: Any
     assert policy.action == max(policy.actions, key=lambda each: each.prior or 0).action
 
 
-def test_command_ends_with_further_commands_and_a_complete_run_is_reported(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_command_ends_with_further_commands_and_a_complete_run_is_reported(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
     from train.__main__ import parser
 
     monkeypatch.chdir(tmp_path)
@@ -109,7 +111,9 @@ def test_full_disk_names_the_run_and_how_to_resume(tmp_path: Path, monkeypatch: 
 
     options = parser().parse_args(["tic_tac_toe", "--run", str(tmp_path / "run"), "--set", "evaluation.every=0"])
     monkeypatch.setattr("train.start.train", full)
-    with pytest.raises(UserError, match="run: No space left on device; nothing is lost, the same command resumes the run"):
+    with pytest.raises(
+        UserError, match="run: No space left on device; nothing is lost, the same command resumes the run"
+    ):
         start(options)
 
 
