@@ -15,6 +15,7 @@ from arena.ladder.results import LadderResults, default_file
 from arena.ladder.scale import Scale
 from arena.solved_positions import draw_positions
 from base.errors import UserError
+from base.workers import InProcess
 from checkpoints import Card, all_of, best, latest, read_card, save, verify, write_card
 from games import Game, load
 from nets import make_net
@@ -45,7 +46,7 @@ def measured(folder: Path, games: int, said: list[str]) -> str:
         with Told(begun, said) as log:
             arena = Arena(begun.config.evaluation, 0)
             arena.prepare(GAME, log)
-            progress = train(begun, log, 0, arena)
+            progress = train(begun, log, InProcess(), arena)
         return farewell(GAME, begun, progress, arena)
 
 
@@ -123,10 +124,10 @@ def test_an_evaluation_says_what_the_standard_scale_says(tmp_path: Path) -> None
 
 def test_a_rung_that_has_met_nobody_plays_whatever_the_others_have_played(tmp_path: Path) -> None:
     with LadderResults(tmp_path / "ladder.sqlite", GAME) as store:
-        Scale(GAME, ReferencePlayers(RUNGS[:2], "random"), store).lay(40, 0)
+        Scale(GAME, ReferencePlayers(RUNGS[:2], "random"), store).prepare(40, 0)
         scale = Scale(GAME, ReferencePlayers(RUNGS, "random"), store)
         assert scale.missing(20) == 6  # 40 games for 3 rungs are more than 20 for each in the mean
-        scale.lay(20, 0)
+        scale.prepare(20, 0)
         assert scale.missing(20) == 0
         assert len(scale.ladder.ratings().unconnected) == 0
 
