@@ -212,8 +212,8 @@ def make_solver(
     return mover
 
 
-LEAVES_BY_CLOCK = 8
-"""Of one tree, judged together: five times the simulations of one at a time, where a search need not be the same twice."""
+BATCH_BY_CLOCK = 8
+"""Leaves of one tree in a batch, where a search need not be the same twice: five times the simulations of one at a time."""
 
 
 def make_net(
@@ -222,7 +222,7 @@ def make_net(
     /,
     sims: Annotated[int, range(2**31 - 1)] | None = None,
     ms: Count | None = None,
-    method: Literal["puct", "gumbel"] = "puct",
+    method: Literal["puct", "gumbel", "ucb1"] = "puct",
     leaves: Annotated[int, range(1, 1025)] | None = None,
     symmetry: bool = False,
     precision: Literal["auto", "fp32", "bf16"] = "auto",
@@ -232,18 +232,27 @@ def make_net(
     memory_mb: Annotated[int, range(1, 2**20)] = 256,
     seed: int = 0,
 ) -> Thinker:
-    """learned search: net:RUN or net:FOLDER, as `python -m checkpoints` has them; sims=0 plays the raw policy; leaves: 1, by ms 8"""
-    from checkpoints import load  # torch takes seconds to load, which other players need not wait for
-    from nets import Inference
+    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy; `leaves` and
+    `threads` are those of torch, which evaluates on other devices, nets without a compiled form, and where one of the two is given"""
+    from checkpoints import pack, ready
 
-    assert leaves is not None  # make_player has settled it, for it is in the player's name
+    batch = leaves or (BATCH_BY_CLOCK if ms else 1)
+    packed = pack(checkpoint)
+    network: Any
+    if leaves is None:
+        network = ready(packed, game, batch, device, precision, threads)
+    else:
+        from checkpoints import unpack
+        from nets import Inference  # torch
+
+        network = Inference(unpack(packed, game)[0], batch, device, precision, threads)
     return TreePlayer(
         game,
-        settings_class(method)(),
-        network=Inference(load(checkpoint, game)[0], leaves, device, precision, threads),
+        settings_class(method)(rollout=0.0),
+        network=network,
         simulations=sims,
         ms=ms,
-        leaves=leaves,
+        leaves=1 if hasattr(network, "judge") else batch,
         reuse=reuse,
         symmetry=symmetry,
         memory_mb=memory_mb,
@@ -297,7 +306,6 @@ def make_player(text: str, game: Game) -> Player:
 
         # this checkpoint, whatever a run saves later
         resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
-        resolved["leaves"] = resolved["leaves"] or (LEAVES_BY_CLOCK if resolved["ms"] else 1)
     thinker: Thinker = options.call(kinds()[kind], resolved, game)
     getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None

@@ -1,27 +1,27 @@
-"""What each organ of alpha-beta saves: the table `ablation` of `benchmarks.search`.
+"""What each search enhancement of alpha-beta saves: the table `ablation` of `benchmarks.search`.
 
-Organs are added one at a time, from plain minimax to the search as it plays by default, and each step searches the same positions to
-depths 1, 2, 3 …
+Enhancements are added one at a time, from plain minimax to the default search, and each step searches the same positions to depths 1,
+2, 3 …
 
-    exact         what keeps minimax's value: values of all steps at one depth are compared, and the run ends where they differ
-    selective     what searches some lines deeper and others less deep, beginning with table hits that exactness forbids: of a greater
-                  depth, and of another path; the last one makes the search as it plays by default
-    usual, and    one switch changed in that
+    exact         keeps minimax's value: the values of all steps at one depth are compared, and the run ends where they differ
+    selective     searches some lines deeper and others less deep, beginning with table hits that exact search excludes (of a greater
+                  depth, of another path); the last step is the default search
+    usual, and    the default search with one switch changed
 
 | column  | what                                                                                                        |
 |---------|-------------------------------------------------------------------------------------------------------------|
-| depth   | the greatest depth that no position takes more than --nodes positions for                                     |
+| depth   | the greatest depth that every position reaches within --nodes                                                  |
 | nodes   | visited to reach the target depth, geometric mean over the positions; with iterative deepening all iterations |
 | of bare | how many times fewer than bare alpha-beta's (the line "alpha-beta") at the target depth                        |
-| seen    | the same at the deepest depth that both reached: no extrapolation in it                                        |
-| saves   | likewise against the step before, or against the usual search                                                 |
+| seen    | the same at the deepest depth that both reached: without extrapolation                                         |
+| saves   | likewise against the step before, or against the default search                                               |
 | growth  | of the tree per ply, over the last two plies reached                                                           |
 | nodes/s | at the greatest depth reached                                                                                 |
 
-~ marks what was extrapolated from the depths reached, as if every two plies more went on to multiply the nodes as the last two did.
+~ marks extrapolated figures: as if every two further plies multiplied the nodes as the last two did.
 
 Positions are fixed: of chess the first of those of Bratko and Kopec, which are middlegames; of other games after random actions, none
-of them proven by the usual search to the target depth. The table of positions is empty before each search.
+of them proven by the default search to the target depth. The transposition table is empty before each search.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ import numpy as np
 
 from base.errors import UserError
 from base.files import read_json
+from benchmarks.enhancements import concerns
 from benchmarks.games import short
-from benchmarks.organs import concerns
 from benchmarks.positions import BRATKO_KOPEC, checked
 from benchmarks.tables import Column, Options, Row, Table, random_position
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.minimax import Minimax
 from games import Game
+from games.types import GameState
 
 
 class Suite(NamedTuple):
@@ -56,7 +57,7 @@ SUITES = {"connect_four": Suite(8, 10), "othello": Suite(16, 8), "checkers": Sui
 
 @dataclass(frozen=True)
 class Step:
-    """Switches that come on, on top of those of the steps before."""
+    """Switches that are on, those of the steps before included."""
 
     name: str
     kind: str
@@ -85,7 +86,7 @@ def rows(game: Game, options: Options) -> Iterator[Row]:
     before: list[float] = []
     values: list[list[float]] = []
     for step in steps(game):
-        found = ladder(game, step, states, target, options)
+        found = by_depth(game, step, states, target, options)
         nodes = [float(np.exp(np.mean(np.log([each.nodes for each in level])))) for level in found]
         if step.kind == "exact":
             compare(game, step, values, [[each.value for each in level] for level in found])
@@ -136,15 +137,15 @@ def settings(step: Step, **limits: Any) -> AlphaBetaSettings:
     return AlphaBetaSettings.plain(**(limits | step.switches))
 
 
-def positions(game: Game, plies: int, target: int, options: Options) -> Sequence[Any]:
-    """As many as asked for, or as there are, that the usual search does not prove."""
+def positions(game: Game, plies: int, target: int, options: Options) -> Sequence[GameState]:
+    """Up to `options.positions` that the default search does not prove."""
     if game.name == "chess":
         texts = (one["fen"] for one in checked(read_json(BRATKO_KOPEC), str(BRATKO_KOPEC)))
         candidates = (game.parse(text) for text in texts)
     else:
         candidates = (random_position(game, plies, options.seed * 1_000_003 + i) for i in range(20 * options.positions))
     usual = AlphaBeta(game, AlphaBetaSettings(depth=target, nodes=options.nodes, tt_mb=options.mb))
-    states: list[Any] = []
+    states: list[GameState] = []
     for state in candidates:
         usual.new_game()
         if not usual.choose(state).proven:
@@ -153,13 +154,13 @@ def positions(game: Game, plies: int, target: int, options: Options) -> Sequence
             break
     if not states:
         raise UserError(
-            f"{game.name}: expected positions that depth {target} leaves open, found none; try less --depth"
+            f"{game.name}: expected positions not proven at depth {target}, found none; try a smaller --depth"
         )
     return states
 
 
-def ladder(game: Game, step: Step, states: Sequence[Any], target: int, options: Options) -> list[list[Found]]:
-    """[depth - 1][position], up to the target or to the last depth that no position takes too many nodes for."""
+def by_depth(game: Game, step: Step, states: Sequence[GameState], target: int, options: Options) -> list[list[Found]]:
+    """[depth - 1][position], up to the target or to the last depth that every position reaches within the limit."""
     levels: list[list[Found]] = []
     for depth in range(1, target + 1):
         player = player_of(game, step, depth, options)
@@ -182,7 +183,7 @@ def player_of(game: Game, step: Step, depth: int, options: Options) -> AlphaBeta
     return AlphaBeta(game, settings(step, depth=depth, nodes=options.nodes, tt_mb=options.mb))
 
 
-def search(player: AlphaBeta | Minimax, state: Any) -> Found:
+def search(player: AlphaBeta | Minimax, state: GameState) -> Found:
     if isinstance(player, AlphaBeta):
         player.new_game()
     start = time.process_time()
@@ -191,7 +192,7 @@ def search(player: AlphaBeta | Minimax, state: Any) -> Found:
 
 
 def compare(game: Game, step: Step, known: list[list[float]], values: list[list[float]]) -> None:
-    """Exact organs change nodes, never the value. What is new is added to `known`."""
+    """Exact enhancements change nodes, never the value. Depths reached for the first time are added to `known`."""
     for depth, level in enumerate(values, 1):
         if depth > len(known):
             known.append(level)
@@ -215,7 +216,7 @@ def growth(nodes: Sequence[float]) -> float | None:
 
 
 def extrapolated(nodes: Sequence[float], target: int) -> float | None:
-    """Nodes at the target depth: as found, or as if every two plies went on to multiply them as the last two did."""
+    """Nodes at the target depth: measured, or as if every two further plies multiplied them as the last two did."""
     if len(nodes) >= target:
         return nodes[target - 1]
     factor = growth(nodes)
@@ -228,7 +229,7 @@ def extrapolated(nodes: Sequence[float], target: int) -> float | None:
 
 
 def expected(nodes: Sequence[int]) -> float:
-    """Of plain minimax at the next depth, going by what the last one added."""
+    """Of plain minimax at the next depth, by the growth of the last."""
     return nodes[-1] * (nodes[-1] / nodes[-2] if len(nodes) > 1 else nodes[-1])
 
 
@@ -237,7 +238,7 @@ def times(ratio: float) -> str:
 
 
 TABLE = Table(
-    about="nodes to a depth and nodes per second, organs added one at a time",
+    about="nodes to a depth and nodes per second, enhancements added one at a time",
     games=tuple(SUITES),
     columns={
         "step": Column(24),

@@ -8,7 +8,6 @@ the sum is relative to depth 1. Both players are deterministic, so only distinct
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from arena.match import Match
 from arena.tally import Estimate
@@ -53,7 +52,7 @@ def interval(elo: Estimate) -> str:
     return f"{sweep if elo.value is None else format(elo.value, '+.0f')} [{low}, {high}]"
 
 
-def signed(value: Any) -> str:
+def signed(value: float) -> str:
     return f"{value:+.0f}"
 
 

@@ -1,4 +1,4 @@
-"""How fast the rules are, next to OpenSpiel's C++ in the same run.
+"""The speed of the rules, beside OpenSpiel's C++ in the same run.
 
     python -m benchmarks.games                              # every game of the folder, options by default
     python -m benchmarks.games othello:size=6 --seconds 3   # these games only
@@ -10,15 +10,15 @@
 | plies    | mean length of a random game, here / there; where they differ, so does a game's work or what is one ply |
 | games/s  | random games from the start to the end, here and in OpenSpiel, and how many times faster               |
 | perft    | leaves counted per second from the start, the last ply in bulk, at the depth shown; peers do the same  |
-| cold     | seconds for a new process to import, load, play one random game and count perft 3, nothing compiled    |
-| warm     | the same again, with what the first one left in the cache                                              |
+| cold     | seconds for a new process to import, load, play one random game and count perft 3, with an empty cache |
+| warm     | the same again, with the cache that the first one filled                                               |
 
 Everything runs on one core. Sides take turns, each for about --seconds, and the best of their turns is shown. Rates are per second of
-processor time and starts in seconds by the clock, so a busy machine shows in the last two columns first.
+processor time and starts in seconds by the clock, so a busy machine distorts the last two columns most.
 
 OpenSpiel's random games are the rollouts of its own Monte Carlo evaluator. Python can't call that directly, but its tree search can: a
-search of one simulation does nothing except to evaluate the root, and the evaluator is told to take the mean of thousands of rollouts
-there. So Python is entered once for thousands of games. Where a game starts with a roll of the dice, that first roll is left out.
+search of one simulation only evaluates the root, with an evaluator that takes the mean of thousands of rollouts. So there is one call
+from Python for thousands of games. Where a game starts with a roll of the dice, that first roll is left out.
 """
 
 from __future__ import annotations

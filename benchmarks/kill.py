@@ -1,12 +1,12 @@
-"""Kills training runs at random moments and looks whether they come out bit for bit as those that nobody killed.
+"""Kills training runs at random moments and checks that their results are bit for bit those of an uninterrupted run.
 
     python -m benchmarks.kill                           # a thousand kills
     python -m benchmarks.kill --kills 50 --workers 2 --games 64
 
-A tiny run of tic-tac-toe is made once without interruption. Then runs of the same configuration are started by the command line as a
-user would, with their worker processes, killed with SIGKILL (the parent; its workers have to notice) after a time drawn uniformly up to
-what a whole run takes, a little more after each kill, and started again, until they are complete. Each has to end with the same weights
-and the same games, and no process may be left over. Exit code 1 at the first difference, with the folder to look at.
+A tiny run of tic-tac-toe is made once without interruption. Then runs of the same configuration are started from the command line, with
+worker processes, and killed with SIGKILL (the parent; its workers must end by themselves) after a uniformly random time, up to the
+duration of a whole run and a little more after each kill, and resumed until they are complete. Each must end with the same weights and
+the same games, and no process may be left. Exit code 1 at the first difference, with the folder that has it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> int:
     wanted = outcome(home / "whole")
     rng = generator(options.seed, "kills")
     kills = runs = 0
-    print(f"a run that nobody kills takes {longest:.1f} s; {home}", flush=True)
+    print(f"an uninterrupted run takes {longest:.1f} s; {home}", flush=True)
     with tqdm(total=options.kills, unit="kill", disable=None) as bar:
         while kills < options.kills:
             folder = home / f"run{runs}"
@@ -78,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
                 try:
                     ended(
                         process, longest * uniform(rng) * (1 + killed / 20)
-                    )  # on a busy machine, too, a run comes to its end
+                    )  # grows, so that a run ends on a busy machine too
                     break
                 except subprocess.TimeoutExpired:
                     process.send_signal(signal.SIGKILL)
@@ -86,7 +86,7 @@ def main(argv: Sequence[str]) -> int:
                     killed += 1
                     bar.update()
             if outcome(folder) != wanted:
-                print(f"{folder}: after {killed} kills not what nobody killed gives, {home / 'whole'}")
+                print(f"{folder}: after {killed} kills not the result of the uninterrupted run, {home / 'whole'}")
                 return 1
             shutil.rmtree(folder)
             kills, runs = kills + killed, runs + 1
@@ -102,15 +102,15 @@ def main(argv: Sequence[str]) -> int:
 
 
 def start(command: list[str], home: Path) -> subprocess.Popen[bytes]:
-    """`home` in its environment is how what it leaves behind is found."""
+    """With `home` in its environment, by which `left_over` finds its processes."""
     environment = os.environ | {"ZERMELO_KILL": str(home)}
-    with open(home / "said.txt", "ab") as said:
-        return subprocess.Popen(command, stdout=said, stderr=said, env=environment)
+    with open(home / "output.txt", "ab") as output:
+        return subprocess.Popen(command, stdout=output, stderr=output, env=environment)
 
 
 def ended(process: subprocess.Popen[bytes], most: float | None = None) -> None:
     if process.wait(most) != 0:
-        raise UserError(f"expected a run to end well, got exit code {process.returncode}: {process.args!r}")
+        raise UserError(f"expected a run to end with exit code 0, got {process.returncode}: {process.args!r}")
 
 
 def outcome(folder: Path) -> tuple[str, dict[int, bytes]]:
@@ -120,7 +120,7 @@ def outcome(folder: Path) -> tuple[str, dict[int, bytes]]:
 
 
 def left_over(home: Path, patience: float = 20.0) -> list[int]:
-    """Processes that were started for this and are still there after a while."""
+    """Processes started by this program that still run after `patience` seconds."""
     mark = f"ZERMELO_KILL={home}".encode()
     deadline = time.monotonic() + patience
     while True:

@@ -1,8 +1,8 @@
-"""Self-play of connect four as mctx and pgx do it: the peer in `benchmarks.selfplay`, where both are installed (with jax).
+"""Self-play of connect four by mctx and pgx: the peer in `benchmarks.selfplay`, where both are installed (with jax).
 
-Games side by side, one Gumbel search of so many simulations for each of them, then its move; game, network and search are compiled into
-one function, which XLA runs on one core in fp32. The network is a residual one of the same size with its normalization folded
-away, heads as AlphaZero's, random weights: as cheap as it can be made. Danihelka et al. 2022 (mctx); Koyamada et al. 2023 (pgx).
+Games side by side: a Gumbel search for each, then its move. Game, network and search are compiled into one function, which XLA runs on
+one core in fp32. The network is a residual one of the same size, with folded normalization, AlphaZero's heads and random weights: the
+cheapest form of it. Danihelka et al. 2022 (mctx); Koyamada et al. 2023 (pgx).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def missing() -> list[str]:
 
 
 def measured(blocks: int, channels: int, games: int, simulations: int, seconds: float) -> float:
-    """Simulations a second, in a process of its own."""
+    """Simulations per second, in a separate process."""
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
     process = context.Process(target=_play, args=(blocks, channels, games, simulations, seconds, results), daemon=True)
@@ -49,7 +49,7 @@ def _play(blocks: int, channels: int, games: int, simulations: int, seconds: flo
 
 
 def _mover(blocks: int, channels: int, games: int, simulations: int) -> tuple[Any, Any, Any]:
-    """(move, state, key): move(state, key) searches all games, plays a move in each, begins anew those that are over."""
+    """(move, state, key): move(state, key) searches all games, plays a move in each and restarts finished ones."""
     import jax
     import jax.numpy as jnp
     import mctx

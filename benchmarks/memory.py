@@ -3,9 +3,9 @@
     python -m benchmarks.memory                               # tic-tac-toe with a tiny window, four minutes, one worker
     python -m benchmarks.memory connect_four --minutes 30 --workers 2 --set window.most=20000
 
-Trains in a temporary folder and reads its curves: the megabytes that all processes of the run keep resident, and the positions and
-megabytes of its window. The window is full at the first iteration after which it has not grown by a hundredth; from there on a line is
-fitted to the resident megabytes. Exit code 1 where the line climbs by more than --most megabytes from there to the end.
+Trains in a temporary folder and reads its metrics: the resident megabytes of all its processes, and the positions and megabytes of its
+window. The window counts as full from the iteration after which it grows by less than 1 %; from there on a line is fitted to the
+resident megabytes. Exit code 1 if the line rises by more than --most megabytes from there to the end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ROWS = 12
 
 
 class Curves(RunLog):
-    """Keeps what a run measures of itself."""
+    """Keeps the metrics of memory."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, 0)
@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("game", nargs="?", default="tic_tac_toe", metavar="GAME", help="with options, or a file.py")
     parser.add_argument("--minutes", type=float, default=4.0, metavar="M", help="of the run")
     parser.add_argument("--workers", type=int, default=1, metavar="K", help="processes that play")
-    parser.add_argument("--most", type=float, default=20.0, metavar="MB", help="growth that is taken for noise")
+    parser.add_argument("--most", type=float, default=20.0, metavar="MB", help="growth that counts as noise")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the configuration")
     options = parser.parse_args(argv)
     game = load(options.game)
@@ -72,11 +72,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def report(points: np.ndarray[Any, np.dtype[np.float64]], most: float) -> int:
-    """The table and the verdict."""
+    """Prints the table and the growth."""
     if len(points) == 0 or np.isnan(points[:, 1]).any():
-        raise UserError(
-            "expected a run of an iteration or more, on a system that tells how much memory a process takes"
-        )
+        raise UserError("expected a run of at least one iteration, on a system that reports the memory of a process")
     full = int(np.argmax(points[:, 2] >= 0.99 * points[:, 2].max()))
     print(f"\n{'games':>10}{'resident MB':>13}{'window':>10}{'window MB':>11}")
     for i in sorted({full, *np.linspace(0, len(points) - 1, ROWS).astype(int).tolist()}):
@@ -85,7 +83,7 @@ def report(points: np.ndarray[Any, np.dtype[np.float64]], most: float) -> int:
     behind = points[full:]
     if len(behind) < ROWS:
         raise UserError(
-            f"expected {ROWS} iterations with a full window, got {len(behind)}; more --minutes, or a smaller one"
+            f"expected {ROWS} iterations with a full window, got {len(behind)}; try more --minutes or a smaller window"
         )
     slope = np.polyfit(behind[:, 0], behind[:, 1], 1)[0]
     growth = slope * (behind[-1, 0] - behind[0, 0])

@@ -52,11 +52,6 @@ every = 0
 """
 GUMBEL = """[search]
 method = "gumbel"
-noise = 0.0
-policy_temperature = 1.0
-forced = 0.0
-temperature = 0.0
-temperature_end = 0.0
 """
 RUNS = {
     "puct": ("tic_tac_toe", 8, 12, 4, ""),

@@ -4,15 +4,15 @@
     python -m benchmarks.positions --player alphabeta:nodes=1000000       # the same on every machine
     python -m benchmarks.positions --file mine.json --player uct:ms=1000
 
-Half of the positions ask for a tactical blow, half for a pawn lever that no material is won by: what a search finds by depth, and what
-it has to know. The file gives each position's text and its best moves; solved is what is answered with one of them.
+Half of the positions are tactical, half require a pawn lever that wins no material: the ones test search depth, the others knowledge.
+The file gives each position and its best moves; a position is solved by playing one of them.
 
 Kopec and Bratko, "The Bratko-Kopec Experiment: A Comparison of Human and Computer Performance in Chess" (1982).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ COLUMNS = {"position": 10, "best": 12, "played": 8, "": 8, "depth": 7, "nodes": 
 
 @dataclass(frozen=True)
 class Row:
-    """One position and the answer."""
+    """One position and the player's move."""
 
     name: str
     best: tuple[str, ...]
@@ -46,7 +46,7 @@ class Row:
 def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
     parser.add_argument("--file", default=str(BRATKO_KOPEC), metavar="FILE", help="positions with their best moves")
-    parser.add_argument("--player", default="alphabeta:ms=1000", metavar="PLAYER", help="who answers")
+    parser.add_argument("--player", default="alphabeta:ms=1000", metavar="PLAYER", help="the player to test")
     options = parser.parse_args(argv)
     data = read_json(options.file)
     positions = checked(data, options.file)
@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def checked(data: Any, path: str) -> list[dict[str, Any]]:
-    """The positions of such a file."""
+    """The positions of a file."""
     positions = data.get("positions") if isinstance(data, dict) else None
     wanted = {"id", "fen", "best"}
     if not isinstance(positions, list) or not all(isinstance(one, dict) and wanted <= set(one) for one in positions):
@@ -70,7 +70,7 @@ def checked(data: Any, path: str) -> list[dict[str, Any]]:
 
 
 def answers(player: Player, positions: Sequence[dict[str, Any]]) -> Iterator[Row]:
-    """One after the other, each as if it were the first."""
+    """One after the other, each as a new game."""
     game = player.game
     for one in positions:
         state = game.parse(one["fen"])
@@ -85,7 +85,7 @@ def shown(row: Row) -> str:
     return line([*cells, str(row.depth), short(row.nodes), f"{row.seconds:.2f}"])
 
 
-def line(cells: Any) -> str:
+def line(cells: Iterable[object]) -> str:
     return "".join(f"{cell:>{room}}" for cell, room in zip(cells, COLUMNS.values(), strict=True))
 
 

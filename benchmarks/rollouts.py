@@ -1,22 +1,21 @@
-"""How fast the tree search is, next to OpenSpiel's C++ MCTS in the same run: the table `rollouts` of `benchmarks.search`.
+"""The speed of tree search beside OpenSpiel's C++ MCTS in the same run: the table `rollouts` of `benchmarks.search`.
 
 | column    | what                                                                                                 |
 |-----------|------------------------------------------------------------------------------------------------------|
 | rollouts  | simulations/s of UCT from the start, one random game each: select, expand, rollout, backup            |
-| OpenSpiel | the same of its MCTSBot with one rollout per evaluation, as many simulations, proofs on, as here        |
+| OpenSpiel | the same of its MCTSBot with one rollout per evaluation, equally many simulations, solver on         |
 | ratio     | how many times faster                                                                                |
-| trees     | simulations/s of PUCT over 64 trees whose leaves are all worth 0: the tree alone                       |
-| steps     | simulations/s over 64 trees in batches of 64, observations written, an evaluator of zeros answering     |
+| trees     | simulations/s of PUCT over 64 trees whose leaves are all worth 0: the cost of the tree alone         |
+| steps     | simulations/s over 64 trees in batches of 64, with observations, by an evaluator that returns zeros  |
 | bytes     | of tree memory per simulation, nodes and edges in use, with rollouts / over 64 trees                   |
 
---simulations in the one tree of UCT, --each in each of the 64. Sides take turns and the best turn of each is shown. Dice rolled at
-the start of a game are rolled once, the same for both sides.
+--simulations in the one tree of UCT, --each in each of the 64. The sides alternate, and the best turn of each is shown. Dice at the
+start of a game are fixed, the same for both sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -109,7 +108,7 @@ def peer_search(game: Game, simulations: int) -> Callable[[int], object] | None:
     return search
 
 
-def times(ratio: Any) -> str:
+def times(ratio: float) -> str:
     return f"{ratio:.1f}×"
 
 

@@ -1,9 +1,9 @@
-"""A picture of a run's page in TensorBoard, as in the README: TensorBoard is started for it, and a browser without a window looks.
+"""A picture of a run's page in TensorBoard, as in the README: starts TensorBoard and a headless browser.
 
     python -m benchmarks.screenshot runs/first docs/tensorboard.png --width 2150 --height 1830 --scale 0.65
     python -m benchmarks.screenshot runs/first images.png --page images --height 3000
 
-It takes Chromium or Chrome, found by name or given by --browser. The page is given the time it needs to load (--wait).
+It needs Chromium or Chrome, found by name or given by --browser. --wait is the time for the page to load.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--width", type=int, default=1600, metavar="W", help="of the window")
     parser.add_argument("--height", type=int, default=2200, metavar="H", help="of the window")
     parser.add_argument("--scale", type=float, default=1.0, metavar="X", help="of the picture against the window")
-    parser.add_argument("--wait", type=int, default=20, metavar="S", help="seconds that the page gets to load")
-    parser.add_argument("--browser", metavar="COMMAND", help=f"else the first of {', '.join(BROWSERS)}")
+    parser.add_argument("--wait", type=int, default=20, metavar="S", help="seconds for the page to load")
+    parser.add_argument("--browser", metavar="COMMAND", help=f"default: the first of {', '.join(BROWSERS)}")
     options = parser.parse_args(argv)
     run, out = Path(options.run), Path(options.out).resolve()
     if not (run / "tb").is_dir():
@@ -59,16 +59,16 @@ def main(argv: Sequence[str]) -> int:
             ]
             command = [browser, *quiet, window, scale, wait, f"--screenshot={out}", f"{address}/#{options.page}"]
             out.unlink(missing_ok=True)
-            told = subprocess.run(command, capture_output=True, text=True, timeout=10 * PATIENCE)
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=10 * PATIENCE)
     if not out.exists():
-        raise UserError(f"{browser}: expected a picture, got {told.stderr.strip()[-300:] or 'none'}")
+        raise UserError(f"{browser}: expected a picture, got {ended.stderr.strip()[-300:] or 'none'}")
     print(f"{out}: {out.stat().st_size / 1000:.0f} kB")
     return 0
 
 
 @contextmanager
 def tensorboard(folder: str) -> Iterator[str]:
-    """Its address, once it answers."""
+    """The server's address, once it answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -7,8 +7,8 @@
 
 {tables}
 
-Each table's columns are explained where it is made: ablation.py, solver.py, rollouts.py, depths.py. All but `depths` run on one core
-and count its time alone, so other work on the machine disturbs them little; ratios of one run can be relied on, digits cannot.
+Each table's columns are explained in its file: ablation.py, solver.py, rollouts.py, depths.py. All but `depths` run on one core and
+measure processor time, so other work on the machine has little effect; ratios within one run are reliable, absolute figures less so.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ TABLES: dict[str, Table] = {
 MOST = {"depth": 40, "mb": 1 << 20, "simulations": 10_000_000, "each": 1_000_000, "workers": 1024}
 HELP = {
     "positions": "ablation: for each game; solver: for each ply",
-    "depth": "ablation: nodes to this depth (left out: by game); depths: up to this one (left out: 8)",
-    "nodes": "ablation: what takes more is extrapolated",
+    "depth": "ablation: nodes to this depth (default: by game); depths: up to this one (default: 8)",
+    "nodes": "ablation: a search that needs more is extrapolated",
     "mb": "ablation, solver: of the transposition table",
     "simulations": "rollouts: in the one tree",
     "each": "rollouts: in each of 64 trees",
@@ -50,10 +50,8 @@ def main(argv: Sequence[str]) -> int:
     assert __doc__
     about = "\n".join(f"    {name:12}{table.about}" for name, table in TABLES.items())
     parser = Arguments(description=__doc__.format(tables=about))
-    parser.add_argument("games", nargs="*", metavar="GAME", help="with options; none: those of each table")
-    parser.add_argument(
-        "--table", nargs="+", choices=list(TABLES), metavar="TABLE", help="left out: all but first-move"
-    )
+    parser.add_argument("games", nargs="*", metavar="GAME", help="with options; default: those of each table")
+    parser.add_argument("--table", nargs="+", choices=list(TABLES), metavar="TABLE", help="default: all but first-move")
     parser.add_argument("--json", action="store_true", help="one JSON object instead")
     for each in fields(Options):
         whole = partial(count, most=MOST.get(each.name, 10**12))
@@ -61,23 +59,23 @@ def main(argv: Sequence[str]) -> int:
         parser.add_argument(f"--{each.name}", type=whole, default=default, metavar="N", help=HELP[each.name])
     given = parser.parse_args(argv)
     options = Options(**{each.name: getattr(given, each.name) for each in fields(Options)})
-    asked = given.table or [name for name, table in TABLES.items() if not table.is_asked_for]
-    games = {name: list(games_of(TABLES[name], [load(text) for text in given.games])) for name in asked}
+    names = given.table or [name for name, table in TABLES.items() if not table.on_request]
+    games = {name: list(games_of(TABLES[name], [load(text) for text in given.games])) for name in names}
     if not any(games.values()):
-        raise UserError(f"expected games of the tables {', '.join(asked)}, got {', '.join(given.games)}")
+        raise UserError(f"expected games of the tables {', '.join(names)}, got {', '.join(given.games)}")
     if given.json:
-        found = {name: [row for game in games[name] for row in measured(name, game, options)] for name in asked}
+        found = {name: [row for game in games[name] for row in measured(name, game, options)] for name in names}
         print(json.dumps({"machine": machine(True), "versions": versions(), "tables": found}, indent=2))
         return 0
     print(f"{machine(True)}; {', '.join(f'{name} {number}' for name, number in versions().items())}")
-    for name in asked:
+    for name in names:
         if games[name]:
             show(name, games[name], options)
     return 0
 
 
 def games_of(table: Table, given: Sequence[Game]) -> Iterator[Game]:
-    """Those asked for that the table takes, or else its own."""
+    """The requested games that the table applies to, or its own."""
     for game in given or [load(text) for text in table.games]:
         if table.takes(game):
             yield game

@@ -1,21 +1,21 @@
-"""How many simulations a second self-play makes, whole: search, network, targets, moves, records.
+"""Simulations per second of whole self-play: search, network, targets, moves, records.
 
     python -m benchmarks.selfplay                                   # connect four, a net of 5×64, one core and two
     python -m benchmarks.selfplay go:size=9 --net resnet:3x32 --seconds 30 --precision fp32
 
 | column      | what                                                                                                     |
 |-------------|----------------------------------------------------------------------------------------------------------|
-| simulations | a second, as made: what a proof made needless is not counted                                             |
-| evaluations | positions a second that the network judged: rows of batches that were in use                             |
-| games       | a second                                                                                                 |
-| scaling     | simulations a second against those of one worker                                                         |
+| simulations | per second, as made: those saved by proofs are not counted                                               |
+| evaluations | positions per second evaluated by the network, without empty rows of batches                             |
+| games       | per second                                                                                               |
+| scaling     | simulations per second relative to one worker                                                            |
 
-The net has random weights: games of self-play as a run begins. The cache of evaluations is off unless --cache is given, so a simulation
-is an evaluation but where a game ended. All workers begin to count together, each a process of one thread.
+The net has random weights, as at the start of a run. The cache of evaluations is off unless --cache is given, so every simulation that
+does not reach an end is an evaluation. All workers start counting together; each is a process of one thread.
 
 For connect four, a resnet and fp32, mctx with pgx is measured in the same run on one core, where it is installed
-(`benchmarks/mctx_peer.py`): with as many games side by side and with four times as many, all searches full ones. Behind it stands how
-many times as fast one worker is here.
+(`benchmarks/mctx_peer.py`), with equally many and with four times as many games side by side, all searches full ones. Each line ends
+with the speed of one worker here relative to it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def show_peer(net: str, settings: SelfPlaySettings, seconds: float, alone: float) -> None:
-    """The same by mctx and pgx, or in one line why not."""
+    """The same by mctx and pgx, or one line that gives the reason why not."""
     size = re.fullmatch(r"resnet:(\d+)x(\d+)", net)
     absent = mctx_peer.missing()
     if absent or size is None:

@@ -2,10 +2,10 @@
 
     python -m benchmarks.signature            # the number
     python -m benchmarks.signature --cases    # nodes, value and depth per position and settings as well
-    python -m benchmarks.signature --write    # keeps it in tests/data/signature.json, which a test compares
+    python -m benchmarks.signature --write    # stores it in tests/data/signature.json, which a test compares
 
-It hashes nodes visited, the value and the line of every search below. A commit that changes the search says its new signature; every
-other commit leaves it as it is. Weights of EVAL are fixed here, so that tuning them changes nothing.
+It hashes the nodes visited, the value and the principal variation of every search below. A commit that changes the search states its
+new signature; all other commits keep it. Weights of EVAL are fixed here, so that tuning them changes nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from base.seeds import below, generator, uniform
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.eval import Eval
 from games import Game, load
+from games.types import GameState
 
 STORED = Path(__file__).parent.parent / "tests" / "data" / "signature.json"
 
@@ -41,7 +42,7 @@ POSITIONS = 3
 def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
     parser.add_argument("--cases", action="store_true", help="show every search")
-    parser.add_argument("--write", action="store_true", help="keep the number for the test")
+    parser.add_argument("--write", action="store_true", help="store the number for the test")
     options = parser.parse_args(argv)
     found = list(cases())
     if options.cases:
@@ -85,7 +86,7 @@ def cases() -> Iterator[dict[str, Any]]:
                 }
 
 
-def position(game: Game, plies: int, number: int) -> Any:
+def position(game: Game, plies: int, number: int) -> GameState:
     rng = generator(number, "signature", game.name)
     state = game.initial()
     for _ in range(plies):
@@ -95,7 +96,7 @@ def position(game: Game, plies: int, number: int) -> Any:
 
 
 def fixed_eval(game: Game) -> Eval:
-    """Weights drawn once and for all."""
+    """Fixed random weights."""
     rng = generator(1, "weights", game.name)
     return Eval(game.name, game.version, {name: uniform(rng) * 0.2 - 0.05 for name in game.rules.feature_names})
 

@@ -1,15 +1,15 @@
-"""How long exact play takes, ply by ply: the table `solver` of `benchmarks.search`, and `first-move`.
+"""How long exact solving takes, ply by ply: the tables `solver` and `first-move` of `benchmarks.search`.
 
 | column    | what                                                                                          |
 |-----------|-----------------------------------------------------------------------------------------------|
-| ply       | random actions played before the position; where the game went on, so it is not decided yet    |
+| ply       | random actions played before the position, which is unfinished                                |
 | value     | mean seconds until the value is proven, and the slowest position's                             |
-| all moves | mean seconds until every move's value is proven, which are enough to mark any player's choice  |
+| all moves | mean seconds until every move's value is proven                                               |
 | nodes     | mean positions searched for the value                                                         |
 | nodes/s   | the same per second                                                                           |
 
-An empty table of --mb megabytes for each position. The last line is the mean over the plies, each counting the same. `first-move` is
-connect four's empty board, move by move, with one table for all: minutes, and better with --mb 1024.
+Each position starts with an empty table of --mb megabytes. The last line is the mean over the plies, unweighted. `first-move` solves
+connect four's empty board move by move, with one table for all: it takes minutes, fewer with --mb 1024.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SUITE: dict[str, Sequence[int]] = {
     "othello:size=6": range(16, 32, 2),
     "dots_and_boxes:rows=3,cols=3,players=2": range(0, 24, 4),
 }
-FIRST_MOVES = ("4", "3", "2", "1")  # the centre first; what mirrors another is left out
+FIRST_MOVES = ("4", "3", "2", "1")  # the centre first; mirror images are left out
 
 
 def rows(game: Game, options: Options) -> Iterator[Row]:
@@ -102,5 +102,5 @@ FIRST_MOVE = Table(
     columns={"move": Column(5), "value": Column(7, lambda value: f"{value:+g}"), "seconds": Column(9, short)},
     rows=first_moves,
     takes=lambda game: game.name == "connect_four",
-    is_asked_for=True,
+    on_request=True,
 )

@@ -1,4 +1,4 @@
-"""Runs spoiled on purpose: does the watch say what is wrong with each, and nothing of a healthy one?
+"""Runs with a planted fault: do the diagnostics name each fault, and none in a healthy run?
 
     python -m benchmarks.spoiled                        # all of them, three minutes each, two at a time
     python -m benchmarks.spoiled --only rate frozen --minutes 2 --game tic_tac_toe
@@ -7,16 +7,16 @@
 |---------|-----------------------------------------------------------------------------------------------------------------|
 | healthy | nothing                                                                                                         |
 | sign    | the sign of the value that is learned is flipped                                                                |
-| view    | the network's answer reaches the search with its sign flipped                                                   |
+| view    | the network's output reaches the search with its sign flipped                                                   |
 | noise   | nothing is random: no noise, no openings from the policy, temperature 0                                          |
-| target  | the temperature by which a move is chosen gets into the policy to learn                                         |
-| rate    | the learning rate is a hundred times what it was                                                                |
+| target  | the move temperature is applied to the policy target as well                                                    |
+| rate    | the learning rate is a hundred times the default                                                                |
 | frozen  | the replay window takes no games after the first two iterations                                                 |
 | opening | all games begin with the same four moves                                                                        |
 | resign  | a player resigns as soon as it expects a little less than a draw                                                |
 
-What no setting can spoil is patched into the code of the run's own process; the watch sees what it sees of any run. Each run has a
-folder of its own, which stays with `--keep`. Exit code 1 where a trouble was not named, or a healthy run was warned of.
+Faults that no setting produces are patched into the code of the run's process; the diagnostics read the same files as of any run. Each
+run has its own folder, which is kept with `--keep`. Exit code 1 if a fault was not named, or a healthy run had a warning.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ GAMES: dict[str, tuple[str, ...]] = {
     "connect_four": ("net=resnet:1x16", "games=64", "selfplay.simulations=32", "selfplay.fast_simulations=8"),
     "tic_tac_toe": ("net=mlp:2x64", "games=64"),
 }
-"""Small networks and iterations, so that three minutes of a part of a core are some twenty iterations."""
+"""Small networks and iterations, so that three minutes of half a core are about twenty iterations."""
 FORCED = 4
 """Moves of the one opening."""
 
@@ -131,11 +131,11 @@ def force_opening() -> None:
 class Spoil:
     wrong: str
     named: tuple[str, ...]
-    """Warnings that name it: any of them."""
+    """Warnings of which any one names the fault."""
     patch: Callable[[], None] = nothing
     changes: tuple[str, ...] = ()
     game: str = "tic_tac_toe"
-    """In which it shows."""
+    """The game in which it shows."""
 
 
 SPOILS = {
@@ -182,7 +182,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def spoiled_run(name: str, game: str, minutes: float, seed: int, folder: str) -> int:
-    """In a process of its own, which plays the games too, so that what is patched here is patched for all of the run."""
+    """The run in one process that also plays the games, so that a patch applies to all of it."""
     from train.__main__ import main as train
 
     spoil = SPOILS[name]
@@ -198,9 +198,9 @@ class Watched:
     game: str
     games: int
     raised: dict[str, int]
-    """Warnings, and after how many games each came first."""
+    """Warnings, and the number of games at which each came first."""
     ending: str
-    """The last line that it said, where it did not end well."""
+    """The last line of output of a run that failed."""
 
     @property
     def is_right(self) -> bool:
@@ -226,7 +226,7 @@ def watched(name: str, options: Any, home: Path) -> Watched:
 
 
 def table(found: Sequence[Watched]) -> str:
-    """In Markdown."""
+    """The results as Markdown."""
     lines = ["| spoiled | game | games | warnings, after so many games | named |", "|---|---|---|---|---|"]
     for each in found:
         told = ", ".join(f"{name} ({games})" for name, games in each.raised.items()) or "none"

@@ -1,7 +1,7 @@
-"""What the tables of `benchmarks.search` have in common: columns, rows, options.
+"""What the tables of `benchmarks.search` share: columns, rows, options.
 
-A table is a function from a game and options to rows, which are plain dictionaries: `--json` prints them whole, the text shows those
-keys that have a column.
+A table is a function from a game and options to rows, which are plain dictionaries: `--json` prints them whole, as text only keys with
+a column are shown.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from typing import Any
 from base.local_workers import cores
 from base.seeds import below, generator
 from games import CHANCE, Game
+from games.types import GameState
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Options:
-    """What one may ask for; each table says what it heeds."""
+    """Options of the command, each with the tables that use it."""
 
     positions: int = 10
     """Ablation, solver: positions per game, per ply."""
     depth: int | None = None
     """Ablation: nodes to this depth; depths: up to this one. None: the table's own."""
     nodes: int = 10_000_000
-    """Ablation: what takes more is not searched but extrapolated."""
+    """Ablation: a search that needs more is extrapolated."""
     mb: int = 32
     """Ablation, solver: size of the transposition table."""
     simulations: int = 20_000
-    """Rollouts: of a search with random games."""
+    """Rollouts: of the search with random games."""
     each: int = 400
     """Rollouts: in each of the trees side by side."""
     pairs: int = 100
@@ -44,7 +45,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Column:
-    """A title's room, and how a row's value is shown under it; what is None is shown as a dash."""
+    """The width of a column and the format of its values; None is shown as a dash."""
 
     room: int
     show: Callable[[Any], str] = str
@@ -52,18 +53,18 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One of the tables."""
+    """A table."""
 
     about: str
     games: Sequence[str]
-    """Measured where none are named."""
+    """Measured by default."""
     columns: Mapping[str, Column]
     rows: Callable[[Game, Options], Iterator[Row]]
     takes: Callable[[Game], bool]
-    """Is it for this game?"""
+    """Whether the table applies to a game."""
     on_one_core: bool = True
-    is_asked_for: bool = False
-    """Only shown by name, because it takes long."""
+    on_request: bool = False
+    """Shown only on request, because it takes long."""
 
 
 def header(table: Table) -> str:
@@ -80,14 +81,14 @@ def line(table: Table, row: Row) -> str:
 
 
 def count(text: str, most: int = 10**12) -> int:
-    """An argument that is a whole number."""
+    """A whole number as an argument."""
     if not text.isdigit() or not 1 <= int(text) <= most:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {most}, got {text!r}")
     return int(text)
 
 
-def random_position(game: Game, plies: int, seed: int) -> Any:
-    """After so many uniformly random actions, the dice's included; games that end on the way are begun again."""
+def random_position(game: Game, plies: int, seed: int) -> GameState:
+    """The position after so many uniformly random actions, dice included; a game that ends earlier is started again."""
     rng = generator(seed, "position", game.name, plies)
     while True:
         state = game.initial()
@@ -100,8 +101,8 @@ def random_position(game: Game, plies: int, seed: int) -> Any:
             return state
 
 
-def first_position(game: Game) -> Any:
-    """The start; dice that come before it are rolled, always the same."""
+def first_position(game: Game) -> GameState:
+    """The first position with a player to move; dice before it are fixed."""
     state = game.initial()
     while game.to_move(state) == CHANCE:
         state = game.result(state, game.legal_actions(state)[0])

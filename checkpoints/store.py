@@ -7,6 +7,7 @@ card's, or of another shape, a file that is damaged. Nothing of a checkpoint is 
 from __future__ import annotations
 
 import hashlib
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,11 @@ from base.errors import UserError
 from base.files import StrPath, durable_folder, read_json, write_bytes, write_json
 from checkpoints.card import Card
 from games import Game
-from nets.compiled import CompiledNet
+from nets.compiled import CannotCompile, CompiledNet
 from nets.names import Precision
 
 if TYPE_CHECKING:
-    from nets import Net
+    from nets import Inference, Net
 
 Tensors = dict[str, np.ndarray[Any, Any]]
 
@@ -81,26 +82,26 @@ def load(path: StrPath, game: Game) -> tuple[Net, Card]:
     return unpack(pack(path), game)
 
 
-def load_compiled(path: StrPath, game: Game, precision: Precision = "auto") -> tuple[CompiledNet, Card]:
-    """The same net as one compiled kernel for this CPU, without torch. `CannotCompile` where it has no such form: `load` has it then."""
-    return unpack_compiled(pack(path), game, precision)
-
-
 def unpack(packed: Packed, game: Game) -> tuple[Net, Card]:
     """What `load` gives, of a checkpoint that was sent."""
     import torch
 
     from nets import make_net
 
-    tensors, card = _tensors_for(packed, game), packed.card
+    where, card, tensors = packed.origin, packed.card, _tensors_for(packed, game)
     try:
         with torch.device("meta"):  # shapes without memory: the card may ask for any size
             _check_shapes(make_net(card.net, game), tensors)
         net = make_net(card.net, game)
     except UserError as error:
-        raise UserError(f"{packed.origin}: {error}") from None
+        raise UserError(f"{where}: {error}") from None
     net.load_state_dict({name: torch.tensor(each) for name, each in tensors.items()})
     return net.eval(), card
+
+
+def load_compiled(path: StrPath, game: Game, precision: Precision = "auto") -> tuple[CompiledNet, Card]:
+    """The same net as one compiled kernel for this CPU, without torch. `CannotCompile` where it has no such form: use `load`."""
+    return unpack_compiled(pack(path), game, precision)
 
 
 def unpack_compiled(packed: Packed, game: Game, precision: Precision = "auto") -> tuple[CompiledNet, Card]:
@@ -148,8 +149,22 @@ def verify(path: StrPath, game: Game | None = None) -> Card:
     return packed.card
 
 
+def ready(
+    packed: Packed, game: Game, batch: int, device: str = "cpu", precision: Precision = "auto", threads: int = 1
+) -> CompiledNet | Inference:
+    """The net as a search runs it: compiled on a CPU, else by torch for batches of so many positions, which standard error notes."""
+    if device == "cpu" and threads == 1:
+        try:
+            return unpack_compiled(packed, game, precision)[0]
+        except CannotCompile as error:
+            print(f"{error}; torch evaluates it in batches", file=sys.stderr)
+    from nets import Inference
+
+    return Inference(unpack(packed, game)[0], batch, device, precision, threads)
+
+
 def _tensors_for(packed: Packed, game: Game) -> Tensors:
-    """Those of a checkpoint that must be for `game`."""
+    """The weights of a checkpoint that must be for `game`."""
     card = packed.card
     if (card.game, card.version) != (game.name, game.version):
         expected, came = f"{game.name} (version {game.version})", f"{card.game} (version {card.version})"

@@ -1,1 +1,1 @@
-"""Classical search: minimax, alpha-beta and its organs, expectiminimax, max^n, linear EVAL, tables, books, solver."""
+"""Classical search: minimax, alpha-beta and its enhancements, expectiminimax, max^n, linear EVAL, tables, books, solver."""

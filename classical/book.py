@@ -1,19 +1,19 @@
-"""Opening books: what was played in a position, how often, and how it went. Built from game records or lists of moves.
+"""Opening books: the moves played in a position, how often, and with which results. Built from game records or lists of moves.
 
     python -m classical.book build othello runs/first/games more.txt --out othello.book --plies 12 --min-games 2
     python -m classical.book show othello othello.book --plies 3
 
     book = Book.load("othello.book", game)
-    book.moves(state)                  # [(action, games, score)], the score being a utility as the mover sees it
-    book.choose(state, rng)            # one of them, or None where the book ends
+    book.moves(state)                  # [(action, games, score)]; the score is a utility of the mover
+    book.choose(state, rng)            # one of them, or None for a position outside the book
 
-A position is known by `game.key`, whatever the way to it; mirror images are different positions. A move's score is its mean utility
-for the player who made it, drawn towards 0 as if PRIOR drawn games had been played with it, because one lucky game proves little:
+Positions are identified by `game.key`, whatever the path to them; mirror images are different positions. A move's score is its mean
+utility for the player who made it, shrunk towards 0 as if PRIOR more games had been drawn, because a single game is little evidence:
 
     score = (sum of utilities) / (games + PRIOR)        weight = games · (1 + score) / 2
 
-`choose` draws by weight: expected points times how often it was tried. The file is lines of JSON, sorted by key: a header, then one
-line for each position, its moves by name with the number of games and the sum of the mover's utilities.
+`choose` draws in proportion to weight: expected points times number of games. The file is lines of JSON, sorted by key: a header, then
+one line per position, with its moves by name, their numbers of games and their sums of the mover's utilities.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from base.json_values import is_count
 from base.seeds import Rng, uniform
 from games import CHANCE, Game, load
 from games.record import GameRecord, read_records
+from games.types import GameState
 
 FORMAT = 1
 PRIOR = 2.0  # drawn games added to every move
@@ -45,7 +46,7 @@ Entries = dict[int, dict[int, tuple[int, float]]]
 
 
 class Book:
-    """What to play in the opening of one game."""
+    """The opening book of a game."""
 
     def __init__(
         self, game: Game, entries: Entries, games: int, plies: int = PLIES, min_games: int = MIN_GAMES
@@ -57,19 +58,19 @@ class Book:
         """Positions."""
         return len(self.entries)
 
-    def moves(self, state: Any) -> list[tuple[int, int, float]]:
-        """(action, games, score) of what the book knows here and the rules allow, highest weight first."""
+    def moves(self, state: GameState) -> list[tuple[int, int, float]]:
+        """(action, games, score) of the moves in the book that are legal here, highest weight first."""
         known = self.entries.get(self.game.key(state))
         if known is None:
             return []
-        legal = set(self.game.legal_actions(state))  # the past may forbid what was once played (superko)
+        legal = set(self.game.legal_actions(state))  # a move of another path may be illegal here (superko)
         found = [
             (action, games, total / (games + PRIOR)) for action, (games, total) in known.items() if action in legal
         ]
         return sorted(found, key=lambda move: (-weight(move[1], move[2]), move[0]))
 
-    def choose(self, state: Any, rng: Rng) -> int | None:
-        """A move of the book, drawn by weight; None where it has none."""
+    def choose(self, state: GameState, rng: Rng) -> int | None:
+        """A move of the book, drawn in proportion to weight; None where it has none."""
         found = self.moves(state)
         weights = [weight(games, score) for _, games, score in found]
         if not found:
@@ -102,7 +103,7 @@ class Book:
 
     @classmethod
     def load(cls, path: StrPath, game: Game) -> Book:
-        """The book of that file. One of another game or version is refused, and so is a line that makes no sense."""
+        """The book of a file. A book of another game or version is refused, and so is a malformed line."""
         with open(path, encoding="utf-8", errors="replace") as file:
             header = _header(path, file.readline(), game)
             entries: Entries = {}
@@ -115,10 +116,10 @@ class Book:
         return cls(game, entries, header["games"], header["plies"], header["min_games"])
 
     def tree(self, plies: int) -> Iterator[str]:
-        """The book from the start on, a line for each move, likelier ones first."""
+        """The book as a tree from the start, a line per move, the likeliest first."""
         yield from self._branch(self.game.initial(), 0, plies)
 
-    def _branch(self, state: Any, ply: int, plies: int) -> Iterator[str]:
+    def _branch(self, state: GameState, ply: int, plies: int) -> Iterator[str]:
         if ply == plies or self.game.is_terminal(state):
             return
         indent = "  " * ply
@@ -137,14 +138,14 @@ class Book:
 
 
 def weight(games: int, score: float) -> float:
-    """How often a move is to be chosen, next to the others."""
+    """How often a move is chosen, relative to the others."""
     return games * (1 + score) / 2
 
 
 def build_book(game: Game, records: Iterable[GameRecord], plies: int = PLIES, min_games: int = MIN_GAMES) -> Book:
     """A book of the first `plies` plies, chance's counted, with the moves that were played in `min_games` games at least.
 
-    Games without an outcome say nothing. Within one game, a move that is made twice in the same position counts once.
+    Games without an outcome are left out. Within a game, a move made twice in the same position counts once.
     """
     for name, given in (("plies", plies), ("min_games", min_games)):
         if given < 1:
@@ -186,7 +187,7 @@ def _header(path: StrPath, line: str, game: Game) -> dict[str, Any]:
         expected = f"a book of {game.name} (version {game.version})"
         _refuse(f"{path}", expected, f"one of {found.get('game')} (version {found.get('version')})")
     start = f"{game.key(game.initial()):016x}"
-    if found.get("start") != start:  # `key` was rewritten, and would find nothing
+    if found.get("start") != start:  # the game's `key` has changed, and no position would be found
         _refuse(f"{path}:1", f"a book in which the first position has the key {start}", found.get("start"))
     for name in ("games", "plies", "min_games"):
         if not is_count(found.get(name)):
@@ -234,15 +235,15 @@ def main(argv: Sequence[str]) -> int:
     build.add_argument(
         "files", nargs="+", metavar="FILE", help="a log of records, a text file of games, or a folder of them"
     )
-    build.add_argument("--out", required=True, metavar="PATH", help="where the book goes")
-    build.add_argument("--plies", type=int, default=PLIES, metavar="N", help="how far into the games")
+    build.add_argument("--out", required=True, metavar="PATH", help="file to write")
+    build.add_argument("--plies", type=int, default=PLIES, metavar="N", help="plies of each game")
     build.add_argument(
-        "--min-games", type=int, default=MIN_GAMES, metavar="N", help="moves seen less often are left out"
+        "--min-games", type=int, default=MIN_GAMES, metavar="N", help="moves played in fewer games are left out"
     )
     show = parser.command("show", run_show, "print a book as a tree")
     show.add_argument("game", metavar="GAME")
     show.add_argument("book", metavar="PATH")
-    show.add_argument("--plies", type=int, default=3, metavar="N", help="how far")
+    show.add_argument("--plies", type=int, default=3, metavar="N", help="plies to print")
     return parser.run(argv)
 
 

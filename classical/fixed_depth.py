@@ -1,7 +1,8 @@
-"""What minimax, max^n and expectiminimax have in common: a depth, an EVAL, scratch space, an answer.
+"""What minimax, max^n and expectiminimax share: a depth, an EVAL, a workspace, an answer.
 
-A kernel gets the position in states[0] and scores the actions there in the eyes of who is to move. It counts in `counters`, and
-sets counters[TOO_DEEP] where a turn of many actions led below the scratch space; then there is more of it, and the search is repeated.
+A kernel takes the position in `ws.states[0]` and scores its actions from the point of view of the player to move. It counts in
+`ws.counters`, and sets `counters[TOO_DEEP]` where a turn of many actions needs more levels than the workspace has; the search is then
+repeated with twice as many.
 """
 
 from __future__ import annotations
@@ -9,24 +10,58 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from base.errors import UserError
-from classical.eval import Eval, default_eval, scratch
+from classical.eval import Eval, Weights, default_eval, scratch
 from classical.scores import UNIT, utility_of
+from classical.types import Kernel, Lines, Positions
 from games import CHANCE, Game, Rules
 from games.choice import Bound, Candidate, Choice
+from games.types import Array, Counts, Features, GameState, Integer, Utilities
 
 NODES, EVALS, CUTS, CHANCE_CUTS, TOO_DEEP, COUNTERS = 0, 1, 2, 3, 4, 5
-NOBODY = -2  # who moved before the root
+NOBODY = -2  # the mover before the root
 LONGEST_LINE = 64  # actions of best play that are kept
-SPARE = 62  # levels of scratch space beyond the depth, for turns that go on
+SPARE = 62  # levels beyond the depth, for turns of several actions
 
 
-def extend_line(lines: Any, ply: Any, action: Any) -> None:
-    """Best play from `ply` is `action` and then best play from the next. A line ends with -1."""
+class Workspace(NamedTuple):
+    """Everything a kernel reads and writes. A level is a ply from the root."""
+
+    states: Positions
+    """[levels]: the root, and the path below it."""
+    actions: Array
+    """int32 [levels, max_legal]"""
+    lines: Lines
+    """int32 [levels, LONGEST_LINE + 1]: best play from each level, ended by -1."""
+    vectors: Array
+    """float64 [levels, players]: every player's score; max^n alone uses it."""
+    weights: Weights
+    """Of EVAL."""
+    values: Features
+    """Scratch space for EVAL."""
+    scores: Utilities
+    """[max_legal]: of the root's actions."""
+    counters: Counts
+    """[COUNTERS]"""
+
+
+def play(rules: Rules) -> Callable[[Workspace, Integer, Integer], None]:
+    """play(ws, ply, i): the position after the i-th action listed at `ply` becomes that of the next level."""
+    result = rules.result
+
+    def play(ws: Workspace, ply: Integer, i: Integer) -> None:
+        ws.states[ply + 1] = ws.states[ply]
+        result(ws.states[ply + 1], ws.actions[ply, i])
+
+    return play
+
+
+def extend_line(lines: Lines, ply: Integer, action: Integer) -> None:
+    """Best play from `ply` is `action`, then best play from the next level."""
     lines[ply, 0] = action
     for i in range(lines.shape[1] - 2):
         lines[ply, i + 1] = lines[ply + 1, i]
@@ -36,16 +71,17 @@ def extend_line(lines: Any, ply: Any, action: Any) -> None:
 
 
 def refuse_all_but_zero_sum(game: Game, name: str) -> None:
-    """Minimax and its kin speak of two players of whom one gains what the other loses."""
+    """Minimax is defined for two players of whom one gains what the other loses."""
     if game.players != 2 or not game.rules.zero_sum:
         kind = f"{game.players} players" if game.players != 2 else "general sum"
-        raise UserError(f"{name}: expected two players and zero sum, got {game.name} ({kind}); maxn knows such games")
+        raise UserError(f"{name}: expected two players and zero sum, got {game.name} ({kind}); maxn plays such games")
 
 
 def refuse_chance(game: Game, name: str) -> None:
-    """Searches that know no dice."""
     if game.rules.chance is not None:
-        raise UserError(f"{name}: expected a game without chance, got {game.name}; expectiminimax and maxn know dice")
+        raise UserError(
+            f"{name}: expected a game without chance, got {game.name}; expectiminimax and maxn play games with dice"
+        )
 
 
 class Searched(NamedTuple):
@@ -53,16 +89,16 @@ class Searched(NamedTuple):
 
     actions: list[int]
     scores: list[float]
-    """Of the actions, in the eyes of who moves at the root."""
+    """Of the actions, from the point of view of the player to move at the root."""
     line: list[int]
     """Best play."""
+    vector: list[float]
+    """Max^n: every player's score under best play."""
     counters: list[int]
-    settings: tuple[Any, ...]
-    """As they were handed to the kernel, which may have written there."""
 
 
 class FixedDepth(ABC):
-    """A search to a fixed depth that looks at the whole tree. `choose` may be called from several threads."""
+    """A search of the whole tree to a fixed depth. `choose` may be called from several threads."""
 
     name: ClassVar[str]
 
@@ -76,12 +112,12 @@ class FixedDepth(ABC):
 
     @staticmethod
     @abstractmethod
-    def kernel(rules: Rules) -> Callable[..., int]:
-        """The search, to be compiled for the game."""
+    def kernel(rules: Rules) -> Kernel:
+        """The search, to be compiled for the game: kernel(ws, depth, …) -> how many actions the root has, in ws.actions[0]."""
 
     @abstractmethod
     def refuse(self, game: Game) -> None:
-        """Raise where the search has no meaning for the game."""
+        """Raise where the search is not defined for the game."""
 
     def prepare(self) -> None:
         """Compile, so that no move is charged for it."""
@@ -94,14 +130,12 @@ class FixedDepth(ABC):
         finally:
             self.depth = depth
 
-    def choose(self, state: Any) -> Choice:
-        """The first best action, and all actions at the root with their values in the eyes of who moves there."""
+    def choose(self, state: GameState) -> Choice:
+        """The first best action, and all actions at the root with their values from the mover's point of view."""
         start = time.perf_counter()
-        actions, scores, line, counters, _ = self.searched(state)
+        actions, scores, line, _, counters = self.searched(state)
         bounds = self.bounds(scores)
-        order = sorted(
-            range(len(scores)), key=lambda i: -scores[i]
-        )  # stable: of equal ones the first action comes first
+        order = sorted(range(len(scores)), key=lambda i: -scores[i])  # stable: the first of equal actions stays first
         best = order[0]
         return Choice(
             action=actions[best],
@@ -116,7 +150,7 @@ class FixedDepth(ABC):
         )
 
     def is_decided(self, score: float) -> bool:
-        """Whether a score is beyond what EVAL can say: then it is a forced win or loss."""
+        """Whether a score is beyond the range of EVAL: a forced win or loss."""
         return self.game.rules.chance is None and self.game.players == 2 and abs(score) >= UNIT
 
     def bounds(self, scores: list[float]) -> list[Bound]:
@@ -124,31 +158,39 @@ class FixedDepth(ABC):
         return ["exact"] * len(scores)
 
     def named(self, counters: list[int]) -> dict[str, int]:
-        """The counters for people."""
+        """The counters by name."""
         return {"evaluations": counters[EVALS]}
 
-    def settings(self, levels: int) -> tuple[Any, ...]:
-        """What the kernel takes behind its depth, beyond what they all take."""
-        return ()
+    def workspace(self, state: GameState, levels: int) -> Workspace:
+        rules = self.game.rules
+        return Workspace(
+            states=self.game.scratch(state, levels),
+            actions=np.zeros((levels, rules.max_legal), np.int32),
+            lines=np.full((levels, LONGEST_LINE + 1), -1, np.int32),
+            vectors=np.zeros((levels, rules.players)),
+            weights=self.weights,
+            values=scratch(rules),
+            scores=np.zeros(rules.max_legal),
+            counters=np.zeros(COUNTERS, np.int64),
+        )
 
-    def searched(self, state: Any) -> Searched:
-        """The kernel's findings, with as much scratch space as it needed."""
+    def searched(self, state: GameState) -> Searched:
+        """The kernel's results, with as many levels as it needed."""
         rules = self.game.rules
         mover = self.game.to_move(state)
         if mover is None or mover == CHANCE:
             what = "a finished game" if mover is None else "one where chance is to move"
             raise UserError(f"{self.name}: expected a position of {self.game.name} with a move to choose, got {what}")
-        kernel = self.game.kernel(type(self).kernel)
         levels = min(self.depth * (1 if rules.chance is None else 2) + SPARE, rules.max_plies + 2)
         while True:
-            states = self.game.scratch(state, levels)
-            actions = np.zeros((levels, rules.max_legal), np.int32)
-            lines = np.full((levels, LONGEST_LINE + 1), -1, np.int32)
-            scores, counters = np.zeros(rules.max_legal), np.zeros(COUNTERS, np.int64)
-            settings, values = self.settings(levels), scratch(rules)
-            n = kernel(states, actions, lines, self.depth, *settings, self.weights, values, scores, counters)
-            if not counters[TOO_DEEP]:
-                line = lines[0].tolist()
-                played = line[: line.index(-1)]
-                return Searched(actions[0, :n].tolist(), scores[:n].tolist(), played, counters.tolist(), settings)
+            ws = self.workspace(state, levels)
+            n = self.run(ws)
+            if not ws.counters[TOO_DEEP]:
+                line = ws.lines[0].tolist()
+                best = line[: line.index(-1)]
+                actions, scores = ws.actions[0, :n].tolist(), ws.scores[:n].tolist()
+                return Searched(actions, scores, best, ws.vectors[0].tolist(), ws.counters.tolist())
             levels *= 2
+
+    def run(self, ws: Workspace) -> int:
+        return int(self.game.kernel(type(self).kernel)(ws, self.depth))

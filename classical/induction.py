@@ -1,26 +1,26 @@
-"""Backward induction over every position that can be reached: games of any number of players, any payoffs, with or without chance.
+"""Backward induction over every reachable position: any number of players, any payoffs, with or without chance.
 
+>>> from games import load
 >>> game = load("tree:three_players.json")
 >>> Induction(game).utilities(game.initial())
 (0.125, 0.25, 0.75)
 
-The definition itself (max^n of Luckhardt and Irani 1986, expectation where chance moves), each position valued once. Whoever moves
-takes what is best for themselves and, between equals, what is listed first: with more than two players, or payoffs that don't sum
-to zero, the others' utilities can depend on that. For small games: it is Python, and nothing is left out.
+The definition itself (max^n of Luckhardt and Irani 1986, expectation where chance moves), each position valued once. The mover takes
+the action of its highest utility, the first listed of equal ones: with more than two players, or payoffs that do not sum to zero, the
+others' utilities can depend on that. For small games: it is plain Python, without pruning.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from base.errors import UserError
 from games import CHANCE, Game
+from games.types import GameState
 
-EQUAL = 1e-12  # sums of probabilities times utilities differ by less than this where they are the same
+EQUAL = 1e-12  # rounding error of a sum of probabilities times utilities
 
 
 class Induction:
-    """Values of all positions met so far; at most `positions` of them."""
+    """Values of all positions visited so far, at most `positions`."""
 
     def __init__(self, game: Game, positions: int = 100_000) -> None:
         self.game, self.positions = game, positions
@@ -28,13 +28,13 @@ class Induction:
 
     @property
     def size(self) -> int:
-        """How many positions are valued."""
+        """Positions valued."""
         return len(self._known)
 
-    def utilities(self, state: Any) -> tuple[float, ...]:
-        """Of a position under best play: one number per player."""
+    def utilities(self, state: GameState) -> tuple[float, ...]:
+        """Under best play, one per player."""
         game, known = self.game, self._known
-        waiting = [state]  # a position is valued when it comes up with all that follow it valued
+        waiting = [state]  # a position is valued once all its successors are
         while waiting:
             top = waiting[-1]
             key = top.tobytes()
@@ -51,7 +51,7 @@ class Induction:
                     self._remember(key, self._backed_up(top, after))
         return known[state.tobytes()]
 
-    def _backed_up(self, state: Any, after: dict[int, Any]) -> tuple[float, ...]:
+    def _backed_up(self, state: GameState, after: dict[int, GameState]) -> tuple[float, ...]:
         game = self.game
         mover = game.to_move(state)
         assert mover is not None

@@ -5,20 +5,21 @@
 
 The first is MINIMAX-SEARCH with MAX-VALUE and MIN-VALUE (Russell and Norvig, "Artificial Intelligence: A Modern Approach"; the idea is
 von Neumann's, 1928), over the pure functions of a `Game`. The second is the same in compiled code, and the reference for alpha-beta:
-whatever is exact there has these scores (`classical.scores`) for every action at the root.
+an exact search has these scores (`classical.scores`) for every action at the root.
 
-Depth counts actions, and no cut-off falls inside a turn: where it is used up and whoever moved last moves again, the search goes on.
+Depth counts actions. A turn of several actions is never cut: where the depth is used up and the same player moves again, the search
+continues until the turn ends.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from base.errors import UserError
+from classical import fixed_depth
 from classical.eval import evaluator
 from classical.fixed_depth import (
     EVALS,
@@ -26,16 +27,19 @@ from classical.fixed_depth import (
     NODES,
     TOO_DEEP,
     FixedDepth,
+    Workspace,
     extend_line,
     refuse_all_but_zero_sum,
     refuse_chance,
 )
 from classical.scores import UNIT, score_of
+from classical.types import Kernel, Score
 from games import Game, Rules
+from games.types import GameState, Integer
 
 
 class Answer(NamedTuple):
-    """What MINIMAX-SEARCH returns, and how many positions it looked at, the root counted."""
+    """What MINIMAX-SEARCH returns, and how many positions it visited, the root included."""
 
     utility: float
     """Of the player to move at the root, in [-1, 1], if both play best."""
@@ -44,7 +48,7 @@ class Answer(NamedTuple):
     nodes: int
 
 
-def minimax_search(game: Game, state: Any) -> Answer:
+def minimax_search(game: Game, state: GameState) -> Answer:
     """The whole game tree, in plain Python: for small games, and for reading."""
     refuse_all_but_zero_sum(game, "minimax")
     refuse_chance(game, "minimax")
@@ -53,14 +57,14 @@ def minimax_search(game: Game, state: Any) -> Answer:
         raise UserError(f"minimax: expected an unfinished game of {game.name}")
     nodes = 0
 
-    def value(state: Any) -> tuple[float, int | None]:
+    def value(state: GameState) -> tuple[float, int | None]:
         nonlocal nodes
         nodes += 1
         if game.is_terminal(state):
             return game.utility(state)[player], None
         return max_value(state) if game.to_move(state) == player else min_value(state)
 
-    def max_value(state: Any) -> tuple[float, int | None]:
+    def max_value(state: GameState) -> tuple[float, int | None]:
         best, move = -math.inf, None
         for action in game.legal_actions(state):
             utility, _ = value(game.result(state, action))
@@ -68,7 +72,7 @@ def minimax_search(game: Game, state: Any) -> Answer:
                 best, move = utility, action
         return best, move
 
-    def min_value(state: Any) -> tuple[float, int | None]:
+    def min_value(state: GameState) -> tuple[float, int | None]:
         best, move = math.inf, None
         for action in game.legal_actions(state):
             utility, _ = value(game.result(state, action))
@@ -81,58 +85,40 @@ def minimax_search(game: Game, state: Any) -> Answer:
     return Answer(utility, move, nodes)
 
 
-def minimax(rules: Rules) -> Callable[..., int]:
-    """Scores of all actions at states[0], in the eyes of who is to move there.
+def minimax(rules: Rules) -> Kernel:
+    """minimax(ws, depth) -> n: ws.scores of the n actions at the root, and ws.lines[0], best play."""
+    is_terminal, utility, to_move, legal_actions = rules.is_terminal, rules.utility, rules.to_move, rules.legal_actions
+    evaluate, play = evaluator(rules), fixed_depth.play(rules)
 
-    minimax(states [levels], actions [levels, max_legal], lines [levels, length+1], depth, weights, values, scores [max_legal],
-    counters) -> n: how many actions there are, in actions[0]. lines[0] is left holding best play, up to a -1.
-    """
-    is_terminal, utility, to_move, legal_actions, result, evaluate = (
-        rules.is_terminal,
-        rules.utility,
-        rules.to_move,
-        rules.legal_actions,
-        rules.result,
-        evaluator(rules),
-    )
-
-    def value(
-        states: Any, actions: Any, lines: Any, ply: Any, depth: Any, before: Any, player: Any,
-        weights: Any, values: Any, scores: Any, counters: Any,
-    ) -> Any:  # fmt: skip
-        """In the eyes of `player`, who is MAX; `before` moved last."""
-        counters[NODES] += 1
-        lines[ply, 0] = -1
-        state = states[ply]
+    def value(ws: Workspace, ply: Integer, depth: Integer, before: Integer, player: Integer) -> Score:
+        """From the point of view of `player`, who is MAX; `before` moved last."""
+        ws.counters[NODES] += 1
+        ws.lines[ply, 0] = -1
+        state = ws.states[ply]
         if is_terminal(state):
             return score_of(utility(state, player), ply)
         mover = np.int64(to_move(state))
         if depth == 0 and mover != before:
-            counters[EVALS] += 1
-            return np.int64(round(UNIT * evaluate(state, player, weights, values)))
-        if ply + 1 == len(states):
-            counters[TOO_DEEP] = 1
+            ws.counters[EVALS] += 1
+            return np.int64(round(UNIT * evaluate(state, player, ws.weights, ws.values)))
+        if ply + 1 == len(ws.states):
+            ws.counters[TOO_DEEP] = 1
             return np.int64(0)
-        n = legal_actions(state, actions[ply])
+        n = legal_actions(state, ws.actions[ply])
         best, left = np.int64(0), max(depth - 1, 0)
         for i in range(n):
-            states[ply + 1] = states[ply]
-            result(states[ply + 1], actions[ply, i])
-            below = value(states, actions, lines, ply + 1, left, mover, player, weights, values, scores, counters)
+            play(ws, ply, i)
+            below = value(ws, ply + 1, left, mover, player)
             if ply == 0:
-                scores[i] = below
+                ws.scores[i] = below
             if i == 0 or (below > best if mover == player else below < best):
                 best = below
-                extend_line(lines, ply, actions[ply, i])
+                extend_line(ws.lines, ply, ws.actions[ply, i])
         return best
 
-    def minimax(
-        states: Any, actions: Any, lines: Any, depth: int, weights: Any, values: Any, scores: Any, counters: Any
-    ) -> int:
-        player = np.int64(to_move(states[0]))
-        ply, left, nobody = np.int64(0), np.int64(depth), np.int64(NOBODY)
-        value(states, actions, lines, ply, left, nobody, player, weights, values, scores, counters)
-        return legal_actions(states[0], actions[0])
+    def minimax(ws: Workspace, depth: int) -> int:
+        value(ws, np.int64(0), np.int64(depth), np.int64(NOBODY), np.int64(to_move(ws.states[0])))
+        return legal_actions(ws.states[0], ws.actions[0])
 
     return minimax
 

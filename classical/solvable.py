@@ -1,32 +1,33 @@
-"""Is a game small enough for the exact solver? Judged by trial, the same on every machine.
+"""Is a game small enough for the exact solver? Decided by trial, equally on every machine.
 
-    require(game, LATE)        # its late positions are solved: enough for a sample of positions (arena/solved_positions.py)
-    require(game, MIDDLE)      # and those of its middle: enough to play whole games (`solver`, arena/players.py)
+    require(game, LATE)        # its late positions are solved: enough for a sample of positions
+    require(game, MIDDLE)      # and those of its middle: enough to play whole games (`solver`)
 
-GAMES random games are played, and the position a certain share of the way through each is solved within a stated number of positions.
-If half of them are, the game will do. Late positions tell chess and go from othello in seconds; the middle of othello is too hard.
+GAMES random games are played, and of each the position a given share of the way through is solved within a limit of nodes. If half of
+them are solved, the game is small enough. Late positions separate chess and go from othello in seconds; othello's middle is too hard.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from base.errors import UserError
 from base.seeds import below, generator
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game
+from games.types import GameState
 
 GAMES = 8
 
 
 class Trial(NamedTuple):
-    """How far into the games, and how much each position may take."""
+    """Which positions, and the limits for each."""
 
     where: str
     share: float
     nodes: int
     induced: int
-    """The same for backward induction, which is slow and counts every position that can be reached."""
+    """The limit for backward induction, which is slow and counts every reachable position."""
 
 
 LATE = Trial("four fifths", 0.8, 5_000, 5_000)
@@ -34,7 +35,7 @@ MIDDLE = Trial("half the way", 0.5, 100_000, 20_000)
 
 
 def require(game: Game, trial: Trial) -> None:
-    """Refuse a game that is too large, in one sentence."""
+    """Refuse a game that is too large."""
     wanted = GAMES // 2
     solved = 0
     for number in range(GAMES):
@@ -58,8 +59,8 @@ def is_solved(game: Game, trial: Trial, number: int) -> bool:
     return True
 
 
-def decisions(game: Game, number: int) -> list[Any]:
-    """The positions of one random game in which a player is to move."""
+def decisions(game: Game, number: int) -> list[GameState]:
+    """The positions of a random game in which a player is to move."""
     state, rng = game.initial(), generator(number, "is it solvable")
     found = []
     while legal := game.legal_actions(state):

@@ -1,16 +1,18 @@
-"""Exact play, where a game is small enough: the oracle that everything learned is measured with.
+"""Exact solving of small games: the reference by which learned players are measured.
 
+>>> from games import load
 >>> game = load("connect_four")
 >>> solver = Solver(game)
 >>> found = solver.solve(game.play("4 4 4 4 4 2 2 2 2 3"))
 >>> found.value, [game.names[action] for action in found.actions]
+(1.0, ['2', '3', '4', '5', '6', '7'])
 
-Two-player zero-sum games without chance that declare their utilities (`Rules.values`) are searched to their end by the kernel of
-`prover.py`; all others by backward induction (`induction.py`), which is for trees and other tiny games. What was proven is kept
-from one call to the next, for it stays true; `forget` drops it.
+Two-player zero-sum games without chance that declare their utilities (`Rules.values`) are searched to the end by the kernel of
+`prover.py`; all others by backward induction (`induction.py`), for trees and other tiny games. Proven bounds are kept from one call to
+the next; `forget` drops them.
 
-With `distance=True` a winner also wins as fast as possible and a loser loses as slowly (actions counted, of both players), where
-utilities are no more than loss, draw and win. It costs several times as much.
+With `distance=True` the winner wins as fast as possible and the loser loses as slowly, counted in actions of both players, in games of
+wins, draws and losses. It costs several times as much.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -28,33 +30,34 @@ from base.errors import UserError
 from base.seeds import below, generator
 from base.threads import interruptible
 from classical.induction import EQUAL, Induction
-from classical.prover import BUCKET, CONTROL, ENTRY, FULL, INFINITE, LEVEL, NOTE, prover
+from classical.prover import BUCKET, CONTROL, ENTRY, FULL, INFINITE, LEVEL, NOTE, Workspace, prover
 from games import CHANCE, Game
 from games.choice import Candidate, Choice
+from games.types import Array, GameState
 
 T = TypeVar("T")
 Moves = Literal["all", "optimal", "one"]
 
-_STACK = 256 << 20  # of the searching thread: recursion is as deep as the game is long; only what is used takes memory
-_POOL = 1 << 30  # bytes of positions on the path and beside it, at most; likewise
+_STACK = 256 << 20  # of the searching thread: recursion is as deep as the game is long; unused stack takes no memory
+_POOL = 1 << 30  # bytes of positions on the path and beside it, at most; unused ones take no memory
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What is proven of a position."""
+    """The proven result of a position."""
 
     player: int
-    """Who is to move."""
+    """The player to move."""
     value: float
-    """Their utility under best play."""
+    """Its utility under best play."""
     utilities: tuple[float, ...]
     """Every player's."""
     distance: int | None
-    """Actions to the end, of both players together, where distances were asked for and the game is not a draw."""
+    """Actions of both players to the end, if distances were requested and the game is not a draw."""
     actions: tuple[int, ...]
-    """The optimal ones: those that keep `value`. With `moves="one"`, one of them."""
+    """The optimal actions, which keep `value`. With `moves="one"`, one of them."""
     candidates: tuple[Candidate, ...]
-    """Every action, best first: its value in the mover's eyes, `exact`, or an `upper` bound where no more was asked for."""
+    """Every action, best first: its value for the mover, `exact`, or an `upper` bound where no more was requested."""
     distances: dict[int, int | None]
     """Of the optimal actions, and with `moves="all"` of every one: actions to the end if it is played; None for draws."""
     nodes: int
@@ -67,7 +70,7 @@ class Solution:
 
 
 class Unsolved(Exception):
-    """The limit was reached first. `least` and `most`: what the mover's utility is known to lie between."""
+    """A limit was reached first. `least` and `most`: proven bounds of the mover's utility."""
 
     def __init__(self, least: float, most: float, nodes: int, seconds: float) -> None:
         super().__init__(
@@ -77,7 +80,7 @@ class Unsolved(Exception):
 
 
 class _Stopped(Exception):
-    """Inside: the kernel was told to stop."""
+    """Internal: the kernel was stopped."""
 
 
 class Solver:
@@ -95,7 +98,7 @@ class Solver:
     ) -> None:
         """`nodes` and `seconds` limit each call; `positions` limits backward induction.
 
-        `megabytes` of table: the default stays near the processor and does for seconds of search; for minutes take a thousand.
+        `megabytes` of table: the default fits into the processor's cache and is enough for seconds of search; for minutes use 1000.
         """
         _check("megabytes", megabytes, 1, 1 << 20)
         for name, limit in (("nodes", nodes), ("seconds", seconds)):
@@ -108,10 +111,10 @@ class Solver:
         if distance and self._prover is None:
             raise UserError(f"distance: expected a two-player zero-sum game without chance, got {game.name}")
 
-    def solve(self, state: Any, moves: Moves = "all") -> Solution:
-        """Value and moves of an unfinished position. Raises `Unsolved` where a limit is reached first.
+    def solve(self, state: GameState, moves: Moves = "all") -> Solution:
+        """Value and moves of an unfinished position. Raises `Unsolved` if a limit is reached first.
 
-        `moves`: the exact value of every action, or only all `optimal` ones, or `one` of them, which is cheaper each time.
+        `moves`: the exact value of every action, or only of all `optimal` ones, or of `one` of them; each costs less.
         """
         if moves not in ("all", "optimal", "one"):
             raise UserError(f"moves: expected all, optimal or one, got '{moves}'")
@@ -120,15 +123,15 @@ class Solver:
             return self._induced(self._induction, state)
         return self._proven(lambda prover: prover.solve(state, moves))
 
-    def value(self, state: Any) -> float:
-        """The mover's utility under best play, and nothing else."""
+    def value(self, state: GameState) -> float:
+        """The mover's utility under best play."""
         mover = self._mover(state)
         if self._induction is not None:
             return self._induction.utilities(state)[mover]
         return self._proven(lambda prover: prover.utility_of(prover.value(state)))
 
-    def choose(self, state: Any) -> Choice:
-        """One optimal move; with `distance`, of a won game the fastest and of a lost one the slowest."""
+    def choose(self, state: GameState) -> Choice:
+        """One optimal move; with `distance`, the fastest win or the slowest loss."""
         found = self.solve(state, "one")
         return Choice(
             action=found.actions[0],
@@ -142,7 +145,7 @@ class Solver:
         )
 
     def prepare(self) -> None:
-        """Compile, by solving the last decision of a random game, and have the memory of the table at hand: no move is charged."""
+        """Compile, by solving the last decision of a random game, and touch the table's memory: no move is charged for either."""
         state, rng = self.game.initial(), generator(0, "prepare")
         before = state
         while legal := self.game.legal_actions(state):
@@ -154,20 +157,20 @@ class Solver:
             self._prover.table.view(np.uint8).fill(0)
 
     def forget(self) -> None:
-        """Drop all that was proven so far."""
+        """Drop all proven bounds."""
         if self._prover is not None:
             self._prover.forget()
         if self._induction is not None:
             self._induction = Induction(self.game, self._induction.positions)
 
-    def _mover(self, state: Any) -> int:
+    def _mover(self, state: GameState) -> int:
         mover = self.game.to_move(state)
         if mover is None or mover == CHANCE:
             what = "a finished game" if mover is None else "chance's turn"
             raise UserError(f"expected a position of {self.game.name} in which a player is to move, got {what}")
         return mover
 
-    def _induced(self, induction: Induction, state: Any) -> Solution:
+    def _induced(self, induction: Induction, state: GameState) -> Solution:
         started, game = time.perf_counter(), self.game
         mover = self._mover(state)
         utilities = induction.utilities(state)
@@ -186,7 +189,7 @@ class Solver:
         )
 
     def _proven(self, work: Callable[[_Prover], T]) -> T:
-        """`work` in a thread of its own, so that the clock and Ctrl-C can stop compiled code."""
+        """Run `work` in a thread of its own, so that the clock and Ctrl-C can stop compiled code."""
         prover = self._prover
         assert prover is not None
         prover.begin(self._limit)
@@ -210,7 +213,7 @@ def _is_provable(game: Game) -> bool:
 
 
 class _Prover:
-    """The kernel with its scratch space, and questions to it in terms of scores (see prover.py)."""
+    """The kernel with its workspace, and searches in terms of scores (see prover.py)."""
 
     def __init__(self, game: Game, megabytes: int, distance: bool) -> None:
         rules = game.rules
@@ -278,7 +281,7 @@ class _Prover:
     # ── scores ──
 
     def utility_of(self, score: int) -> float:
-        """The utility that a score stands for."""
+        """The utility of a score."""
         if self.distance:
             return float(np.sign(score))
         return float(self.levels["utility"][int(np.searchsorted(self.levels["terminal"], score))])
@@ -287,35 +290,26 @@ class _Prover:
         return self.far - abs(score) if self.distance and score else None
 
     def question(self, lower: int, upper: int) -> int:
-        """Which threshold to ask about next: halving, but first whether it is a win, then whether a loss."""
+        """The next threshold: bisection, but first whether it is a win, then whether it is a loss."""
         if self.distance:
             for sign in (1, 0):
                 if lower < sign <= upper:
                     return sign
         return (lower + upper) // 2 + 1
 
-    def _ask(self, state: Any, threshold: int) -> int:
+    def _ask(self, state: GameState, threshold: int) -> int:
         self.pool[0] = state
-        bound = self.kernel(
-            self.pool,
-            self.notes,
-            self.scratch,
-            self.order,
-            self.table,
-            self.history,
-            self.control,
-            self.levels,
-            threshold,
+        ws = Workspace(
+            self.pool, self.notes, self.order, self.scratch, self.table, self.history, self.control, self.levels
         )
+        bound = self.kernel(ws, threshold)
         if self.control["stop"][0] == FULL:
-            raise UserError(
-                f"{self.game.name}: expected a game small enough to be solved, got one too deep to be searched"
-            )
+            raise UserError(f"{self.game.name}: expected a game small enough to be solved, got one too deep to search")
         if self.control["stop"][0]:
             raise _Stopped
         return int(bound)
 
-    def value(self, state: Any) -> int:
+    def value(self, state: GameState) -> int:
         """The exact score of a position."""
         while self.lower < self.upper:
             threshold = self.question(self.lower, self.upper)
@@ -326,14 +320,14 @@ class _Prover:
                 self.upper = bound
         return self.lower
 
-    def solve(self, state: Any, moves: Moves) -> Solution:
+    def solve(self, state: GameState, moves: Moves) -> Solution:
         game = self.game
         mover = game.to_move(state)
         assert mover is not None
         value = self.value(state)
         roots = [_Root(self, state, action, mover) for action in game.legal_actions(state)]
         for root in roots:
-            root.upper = min(root.upper, value)  # nothing is better than the best
+            root.upper = min(root.upper, value)  # no action is better than the best
         goal = value if moves == "one" else self._least_of(value)
         for root in roots:
             root.ask_briefly(goal)
@@ -371,16 +365,16 @@ class _Prover:
         return lower == upper or (self.distance and np.sign(lower) == np.sign(upper))
 
     def _least_of(self, score: int) -> int:
-        """A threshold that just the scores of this utility, and of better ones, reach."""
+        """The threshold that exactly the scores of this utility and of higher ones reach."""
         if not self.distance:
             return score
         return 1 if score > 0 else 0 if score == 0 else 1 - self.far
 
 
 class _Root:
-    """An action at the root and the bounds of its score, in the eyes of who plays it."""
+    """An action at the root and the bounds of its score, for the player who plays it."""
 
-    def __init__(self, prover: _Prover, state: Any, action: int, mover: int) -> None:
+    def __init__(self, prover: _Prover, state: GameState, action: int, mover: int) -> None:
         game, self.prover, self.action = prover.game, prover, action
         self.after = game.result(state, action)
         self.lower, self.upper = int(prover.levels[0]["least"]), int(prover.levels[-1]["most"])
@@ -407,7 +401,7 @@ class _Root:
             self.upper = min(self.upper, score)
 
     def ask_briefly(self, threshold: int) -> None:
-        """Only what the table knows at a glance."""
+        """From the table alone, without a search."""
         control = self.prover.control[0]
         limit, nodes = int(control["limit"]), int(control["nodes"])
         if nodes >= limit:
@@ -417,7 +411,7 @@ class _Root:
             self.ask(threshold)
         except _Stopped:
             control["stop"] = 0
-            if self.prover.is_halted:  # asked in this order, a halt that comes in between is not lost
+            if self.prover.is_halted:  # checked after `stop` is cleared, so that a halt in between is not lost
                 control["stop"] = 1
         finally:
             control["limit"] = limit
@@ -428,8 +422,8 @@ class _Root:
             self.ask(self.prover.question(self.lower, self.upper))
 
 
-def _aligned(size: int) -> Any:
-    """An empty table whose buckets begin where lines of the processor's cache do."""
+def _aligned(size: int) -> Array:
+    """An empty table whose buckets are aligned to cache lines."""
     entries = max(size // ENTRY.itemsize // BUCKET, 1) * BUCKET
     raw = np.zeros((entries + BUCKET) * ENTRY.itemsize, np.uint8)
     start = -raw.ctypes.data % 64

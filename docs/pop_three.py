@@ -1,7 +1,7 @@
-"""Pop three: stones fall into four columns of four; one may also pop a stone of one's own out of the bottom of a column.
+"""Pop three: stones fall into four columns of four; a player may also pop an own stone out of the bottom of a column.
 
-Three in a line win, also where a pop made them; where one pop makes both sides a line, whoever popped wins. After 40 plies it is a
-draw.
+Three in a line win, also where a pop made them; where one pop makes a line for both sides, the player who
+popped wins. After 40 plies the game is drawn.
 Actions 1 to 4 drop into a column, p1 to p4 pop out of it.
 """
 

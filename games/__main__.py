@@ -5,7 +5,7 @@
     python -m games perft connect_four --depth 8
     python -m games doctor ./my_game.py
 
-GAME is a name with options (othello:size=6), a tree of a textbook (tree:two_ply.json), or a file with rules of your own.
+GAME is a name with options (othello:size=6), a textbook tree (tree:two_ply.json), or the path of a file of rules.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> Arguments:
     found = Arguments(description=__doc__)
-    added = found.command("list", run_list, "the games that there are, and their options")
+    added = found.command("list", run_list, "the games of the folder, and their options")
     added.add_argument("--json", action="store_true", help="one JSON array")
 
     added = found.command("show", run_show, "draw a position: board, whose move it is, legal moves, outcome")
@@ -49,7 +49,7 @@ def parser() -> Arguments:
         type=int,
         required=True,
         metavar="N",
-        help="their length; a finished position has none, not even of length 0",
+        help="the length; a finished position has no sequence, not even of length 0",
     )
     added.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
     added.add_argument("--divide", action="store_true", help="split by the first action")
@@ -59,17 +59,19 @@ def parser() -> Arguments:
     added = found.command("trace", run_trace, "replay games from standard input, one per line, as JSON lines")
     added.add_argument("game", metavar="GAME")
 
-    added = found.command("doctor", run_doctor, "examine a game's rules; exit code 1 if something is wrong with them")
+    added = found.command(
+        "doctor", run_doctor, "check a game's rules against the laws of the contract; exit code 1 if one is broken"
+    )
     added.add_argument("game", metavar="GAME")
     added.add_argument("--games", type=int, default=1000, metavar="N", help="random games to play")
-    added.add_argument("--seed", type=int, default=1, metavar="N", help="of the random games")
+    added.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the random games")
     return found
 
 
 def run_list(options: argparse.Namespace) -> int:
     if options.json:
-        games = [{"name": name, "options": options_of(name), "about": summary_of(name)} for name in builtin_games()]
-        print(json.dumps(games, ensure_ascii=False))
+        listed = [{"name": name, "options": options_of(name), "about": summary_of(name)} for name in builtin_games()]
+        print(json.dumps(listed, ensure_ascii=False))
         return 0
     width = max(map(len, builtin_games()))
     for name in builtin_games():
@@ -97,7 +99,7 @@ def outcome(game: Game, state: GameState) -> str:
     utilities = game.utility(state)
     shown = f"utilities {', '.join(f'{value:g}' for value in utilities)}"
     if not game.rules.zero_sum:
-        return shown  # nobody wins or draws where all may gain
+        return shown  # without zero sum there are no winners
     best = [player for player, value in enumerate(utilities) if value == max(utilities)]
     names = " and ".join(map(str, best))
     verdict = (
@@ -110,7 +112,7 @@ def run_perft(options: argparse.Namespace) -> int:
     game = load(options.game)
     state = position_of(game, options.position)
     counting = game.divide if options.divide else game.perft
-    counting(min(options.depth, 1), state, options.turns)  # compiles, so that what follows is counting alone
+    counting(min(options.depth, 1), state, options.turns)  # compiles, so that the time below is of counting alone
     start = time.perf_counter()
     if options.divide:
         counts = game.divide(options.depth, state, options.turns)
@@ -144,7 +146,7 @@ def run_trace(options: argparse.Namespace) -> int:
 def run_doctor(options: argparse.Namespace) -> int:
     game = load(options.game)
     print(f"{game.name}, version {game.version}: {options.games} random games")
-    findings = examine(game, options.games, options.seed, say=lambda line: print(f"  {line}", flush=True))
+    findings = examine(game, options.games, options.seed, report=lambda line: print(f"  {line}", flush=True))
     for finding in findings:
         print(f"\n{finding}")
     print(

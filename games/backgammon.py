@@ -12,8 +12,8 @@ checkers on points 1 to 6 they are borne off, by the exact die or, from the high
 are played four times. As many dice must be played as can be, and the larger one if only one of two can. Where no die
 can be played, the turn passes by itself, so dice may be rolled twice running.
 
-Whoever has borne off all checkers wins 1/3; 2/3 (a gammon) if the opponent has borne off none; 1 (a backgammon) if
-moreover one of the opponent's is on the bar or in the winner's home. After 3000 actions and rolls the game is drawn.
+The player who has borne off all checkers wins 1/3; 2/3 (a gammon) if the opponent has borne off none; 1 (a backgammon) if also
+one of the opponent's is on the bar or in the winner's home. After 3000 actions and rolls the game is drawn.
 
 A position is written `4HPwATDgc/ABMA:0:31`: GNU Backgammon's position id (the checkers of the player not on turn, then
 of the one on turn), the player on turn, and the dice left: `31`, `3`, `6666` (fresh doubles), `-` before a roll,
@@ -48,7 +48,7 @@ STARTS = {
 VARIANTS = ("start=nackgammon", "start=hyper")
 
 # Actions: moves by distance 1 to 6 and then by the point they start from (bearing off from p is the move of distance p,
-# whatever the die); entering by each die; rolls.
+# by any die); entering by each die; rolls.
 ENTER = 6 * POINTS
 ROLL = ENTER + 6
 ROLLS = [(high, low) for high in range(1, 7) for low in range(1, high + 1)]
@@ -163,8 +163,8 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         held, free = U(state.held[state.mover]), U(state.free[state.mover])
         by_high = playable(held, free, high)
         if low == 0:
-            # Of equal dice no move spoils another: what is free stays so within a turn, and a checker that can be moved
-            # or borne off still can be after another has moved by the same number. So all orders come equally far.
+            # With equal dice no move prevents another: what is free stays free within a turn, and a checker that can be
+            # moved or borne off still can be after another has moved by the same number. So all orders are equally long.
             return write(actions, 0, by_high, high)
         by_low = playable(held, free, low)
         high_then_low = followed(state, by_high, high, by_low, low)
@@ -174,8 +174,8 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         elif by_high:
             by_low = ZERO
         n = write(actions, 0, by_high, high)
-        # What both dice bear off stands on the highest point held, no higher than either die. The die left over,
-        # whichever it is, can but bear off the highest checker in turn: this is one action, listed once.
+        # A checker that either die bears off stands on the highest point held, no higher than either die. The other die
+        # can then only bear off the next highest checker: both are one action, listed once.
         return write(actions, n, by_low & ~(by_high & (bit(low + 1) - ONE)), low)
 
     def write(actions: Actions, n: int, sources: Bits, die: int) -> int:
@@ -449,7 +449,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
             if state.points[0, point] and state.points[1, BAR - point]:
                 raise ValueError(f"expected one player's checkers on a point, got both on player 0's {point}")
         if all(state.points[:, BAR] > 0) and np.all(state.points[:, 1:7] > 1):
-            raise ValueError("expected no two closed boards with checkers on both bars: nobody could have hit last")
+            raise ValueError("expected no two closed boards with checkers on both bars: no last hit is possible")
         if state.points[state.mover, OFF] == CHECKERS:
             raise ValueError(f"expected checkers of the player on turn, got none of player {state.mover}")
         settle(state)

@@ -13,9 +13,9 @@ ends on a light square, where a mask drops it.
        25    26    27    28        . 49  . 51  . 53  . 55
     29    30    31    32          56  . 58  . 60  . 62  .
 
-Men step and jump forward, kings also backward, never further than to the next free square. Whoever can jump must, and
-jumps on with the same piece as long as it can; each jump is an action of its own. What is jumped over leaves the board
-at once. A man that reaches the last row becomes a king and ends the turn, even where a king could jump on.
+Men step and jump forward, kings also backward, never further than to the next free square. A player who can jump
+must, and continues with the same piece as long as it can jump; each jump is a separate action. A piece that is jumped over
+leaves the board at once. A man that reaches the last row becomes a king and ends the turn, even where a king could jump.
 
 A player who can't move has lost. The game is drawn after 80 plies in a row that were neither jumps nor moves of men,
 and when a position stands for the third time with the same player to move. Only steps of kings can be taken back, and
@@ -25,8 +25,8 @@ Action ids are 64·plane + cell of departure. The planes are steps up left, up r
 jumps likewise. White sees the board turned by half, so that every viewer's men start in the upper rows.
 
 Positions are written as in PDN, `B:W21,22,K30:B1,2,K3`: who moves, then each side's squares, with K for kings. ` x15`
-behind it says that the piece on 15 has jumped and must jump on; a number says for how many plies there was no jump and
-no move of a man. Earlier positions are not written: repetitions are counted anew from there.
+behind it means that the piece on 15 has jumped and must jump again; a number counts the plies since the last jump or
+move of a man. Earlier positions are not written: repetitions are counted from there.
 """
 
 import re
@@ -88,7 +88,7 @@ def half_turn(action: int) -> int:
 
 
 def shifted(mask: Bits, direction: int) -> Bits:
-    """All squares of `mask` one step on."""
+    """All squares of `mask`, moved one step."""
     if direction == 0:
         return mask >> U(9) & DARK
     if direction == 1:
@@ -103,7 +103,7 @@ def empty(state: GameState) -> Bits:
 
 
 def movers(state: GameState, player: int, direction: int) -> Bits:
-    """The pieces that go that way: men only forward, which is down for black (0) and up for white (1)."""
+    """The pieces that may move that way: men only forward, which is down for black (0) and up for white (1)."""
     own = state.pieces[player]
     return own if direction >> 1 != player else own & state.kings
 
@@ -140,7 +140,7 @@ def can_move(state: GameState) -> bool:
 # ── endgames: at most three pieces in all, numbered by where the pieces of each kind stand ──
 
 KINDS = 4  # black men, black kings, white men, white kings
-PLACES = np.array([28, 32, 28, 32])  # squares that a kind may stand on: no man stands on its last row
+PLACES = np.array([28, 32, 28, 32])  # squares that a kind may stand on: men never stand on their last row
 FIRST_PLACE = np.array([0, 0, 4, 0])  # the first of them, counted from 0
 WAYS = np.array([[comb(int(places), count) for count in range(3)] for places in PLACES])  # [kind, count]
 COUNTS = np.array(  # [class, kind], fewer pieces first, then fewer men: jumps and crownings lead to earlier ones
@@ -194,7 +194,7 @@ def game() -> Rules:
             ("pieces", np.uint64, 2),  # men and kings of each player
             ("kings", np.uint64),  # of both
             ("mover", np.int8),
-            ("jumper", np.int8),  # the cell of the piece that must jump on, or -1
+            ("jumper", np.int8),  # the cell of the piece that must jump again, or -1
             ("quiet", np.uint8),  # plies since the last jump or move of a man, up to LIMIT
             ("repeated", np.uint8),  # whether the position stands for the third time
             ("recorded", np.uint8),  # how much of `trail` is in use
@@ -211,7 +211,7 @@ def game() -> Rules:
         return state.mover
 
     def able(state: GameState, plane: int) -> Bits:
-        """The mover's pieces that can step (planes 0 to 3) or jump (4 to 7) that way; amid jumps only one may."""
+        """The mover's pieces that can step (planes 0 to 3) or jump (4 to 7) that way; between jumps of one turn only one can."""
         if plane < DIRECTIONS:
             return steppers(state, state.mover, plane)
         found = jumpers(state, state.mover, plane - DIRECTIONS)
@@ -263,7 +263,7 @@ def game() -> Rules:
             state.kings |= target
 
         if is_king and not is_jump:
-            if state.quiet < LIMIT:  # beyond, where only perft goes, nothing is counted
+            if state.quiet < LIMIT:  # only perft plays beyond; nothing is counted there
                 state.trail[state.recorded] = action
                 state.recorded += 1
                 state.quiet += 1

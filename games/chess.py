@@ -2,7 +2,7 @@
 
 White is player 0. Checkmate wins. Drawn are stalemate, 100 plies without capture or pawn move (unless the last one
 mates), a position that occurs for the third time, and material that cannot mate: bare kings, one knight or bishop
-against a bare king, and bishops that all stand on squares of one colour. All draws are automatic; nobody has to claim.
+against a bare king, and bishops that all stand on squares of one colour. All draws are automatic, without a claim.
 
 Bitboards: square (file, rank) is bit 8·rank + file.
 
@@ -25,8 +25,8 @@ An action id is 64·plane + the square that is left:
 Black sees the board upside down, and its policy the actions with it, so that both players' pawns move up.
 
 Positions are written in FEN. The en passant square is there only where an en passant capture is legal: only then does
-it make a difference to the possible moves, which is what repetition is about. FEN knows no earlier positions: one that
-is read from text counts as its own first occurrence.
+it change the possible moves, by which repetitions are defined. FEN holds no earlier positions: one that is read from
+text is its own first occurrence.
 
 Four parts are in `games/parts/`: the board and its attacks, the moves, the values, the text.
 """
@@ -84,7 +84,7 @@ def to_move(state: GameState) -> int:
 
 
 def is_dead(state: GameState) -> bool:
-    """Material with which nobody can mate."""
+    """Material with which neither player can mate."""
     if state.kinds[PAWN] | state.kinds[ROOK] | state.kinds[QUEEN]:
         return False
     knights, bishops = state.kinds[KNIGHT], state.kinds[BISHOP]

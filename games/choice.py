@@ -1,4 +1,4 @@
-"""What a search answers when asked for a move, the same whoever searched: alpha-beta, tree search, a solver."""
+"""The result of a search for a move, the same type for all searches: alpha-beta, tree search, solver."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class Candidate:
 
     action: int
     value: float | None = None
-    """The mover's utility in [-1, 1] if this is played; None where the search says nothing of it."""
+    """The mover's utility in [-1, 1] if this is played; None where the search has no value for it."""
     bound: Bound = "estimate"
-    """How `value` is meant: `exact` is what the search's own definition of value gives, `upper` that it is at most this."""
+    """`exact`: by the search's own definition of value; `upper`, `lower`: at most, at least this."""
     visits: int | None = None
-    """Simulations that went through it, where the search counts them."""
+    """Simulations through it, where the search counts them."""
     prior: float | None = None
     """Its probability before the search, where there is a policy."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The move chosen and the thinking behind it."""
+    """The move chosen, and why."""
 
     action: int
     value: float

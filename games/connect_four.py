@@ -100,7 +100,7 @@ def game() -> Rules:
         return 1.0 if state.winner == player else -1.0
 
     def key(state: GameState) -> Bits:
-        """Stones of the first player and one marker on top of each column: unique, then stirred."""
+        """Stones of the first player and one marker on top of each column: unique, then hashed."""
         occupied = state.stones[0] | state.stones[1]
         return mix(state.stones[0] + occupied + BOTTOM)
 
@@ -115,7 +115,7 @@ def game() -> Rules:
         return mix(min(word, mirrored))
 
     def sufficient_actions(state: GameState, actions: Actions) -> int:
-        """One that wins; else one that prevents a win; else those that don't prepare one, with most threats and most central first."""
+        """One that wins; else one that prevents a win; else those that prepare none for the opponent; by threats, then centre."""
         mover = state.plies & 1
         own, other = state.stones[mover], state.stones[1 - mover]
         occupied = own | other
@@ -129,7 +129,7 @@ def game() -> Rules:
             cells = forced & (ZERO - forced)  # of two, either loses
         else:
             cells = playable & ~(against >> ONE)
-            if cells == ZERO:  # all of them let the other one win above
+            if cells == ZERO:  # after each of them the opponent wins one cell above
                 cells = playable & (ZERO - playable)
         if cells & (cells - ONE) == ZERO:
             actions[0] = lowest_bit(cells) // HEIGHT
@@ -151,7 +151,7 @@ def game() -> Rules:
         return n
 
     def utility_range(state: GameState, player: int) -> tuple[float, float]:
-        """Nobody wins who could not, were all empty cells theirs."""
+        """A player can win only if a four would be possible with a stone of theirs in every empty cell."""
         empty = BOARD & ~(state.stones[0] | state.stones[1])
         least = -1.0 if has_four(state.stones[1 - player] | empty) else 0.0
         return least, 1.0 if has_four(state.stones[player] | empty) else 0.0
@@ -225,7 +225,7 @@ def game() -> Rules:
         for player in (0, 1):
             if has_four(state.stones[player]):
                 if state.winner >= 0 or player == (state.plies & 1):
-                    raise ValueError("expected no four, or one of whoever moved last")
+                    raise ValueError("expected no four, or one of the player who moved last")
                 state.winner = player
 
     return Rules(

@@ -10,11 +10,11 @@ the top. On 2×2 boxes the lines are
         a2a3      b2b3      c2c3
      3   o  a3b3   o  b3c3   o
 
-Whoever draws the fourth side of a box, or of two at once, takes them and moves again; otherwise the next player moves.
-The game ends when all lines are drawn. With two players, whoever has more boxes wins; with more, one who took a share s
-of the boxes gets (players·s - 1) / (players - 1). Players are shown as A, B, C and D.
+A player who draws the fourth side of a box, or of two at once, takes them and moves again; otherwise the next player
+moves. The game ends when all lines are drawn. With two players, the one with more boxes wins; with more, a player who
+took a share s of the boxes gets (players·s - 1) / (players - 1). Players are shown as A, B, C and D.
 
-Lines are numbered row by row, and a box goes by the number of its top line. On 2×2 boxes:
+Lines are numbered row by row, and the number of a box is that of its top line. On 2×2 boxes:
 
      o  0 o  1 o
      2    3    4
@@ -41,7 +41,7 @@ from games.types import Actions, Bits, Features, GameState, Planes, Rng, Words
 WORD = U(64)
 COLUMNS, MARKS = "abcdefghi", "ABCD"
 FEW_VALUES = 17  # up to 4×4 boxes the utilities of three or four players are listed
-LONG = 3  # boxes from which on a chain is long: giving back two of them costs less than moving first elsewhere
+LONG = 3  # a chain of so many boxes or more is long: giving back two of them costs less than moving first elsewhere
 
 VARIANTS = ("players=3", "rows=2,cols=2,players=4", "rows=1,cols=4", "rows=5,cols=5", "rows=6,cols=5")
 
@@ -58,7 +58,7 @@ def game(
     State = np.dtype(
         [
             ("lines", np.uint64, WORDS),  # drawn
-            ("taken", np.uint64, (players, WORDS)),  # boxes, by whom: for people only
+            ("taken", np.uint64, (players, WORDS)),  # boxes, by player: only for text and drawing
             ("boxes", np.uint8, players),  # how many each has taken
             ("mover", np.int8),
         ]
@@ -94,7 +94,7 @@ def game(
     # ── sets of lines and boxes, one word of them at a time ──
 
     def ahead(bits: Words, word: int, distance: Bits) -> Bits:
-        """Bit i says whether i + distance is in the set."""
+        """Bit i is set where i + distance is in the set."""
         found = bits[word] >> distance
         if word + 1 < WORDS:
             found |= bits[word + 1] << (WORD - distance)
@@ -185,7 +185,7 @@ def game(
         return word
 
     def utility_range(state: GameState, player: int) -> tuple[float, float]:
-        """Whoever has more than half of the boxes has won."""
+        """A player with more than half of the boxes has won."""
         least = 1.0 if 2 * np.int64(state.boxes[player]) > boxes else -1.0
         return least, -1.0 if 2 * np.int64(state.boxes[1 - player]) > boxes else 1.0
 
@@ -223,7 +223,7 @@ def game(
             if skip < here:
                 return int(CELL[64 * word + nth_member(left, skip)])
             skip -= here
-        return -1  # no line is left: never asked
+        return -1  # no line is left: never called there
 
     # ── for the learner ──
 
@@ -267,7 +267,7 @@ def game(
         """What a position offers counts for the mover, and against all others together.
 
         A chain is a row of boxes with two or three sides, connected through their undrawn ones; where a box of it has
-        three, it is ready to be taken whole. The long chain rule asks whether the mover will make the last turn. Each
+        three, all of it can be taken. The long chain rule: the player who makes the last turn has the advantage. Each
         line that takes no box ends a turn, so the turns before the last are as many as lines less boxes, plus the lines
         that take two boxes: one for each pair with a single line left, one for each long chain but the last (two of its
         boxes are given back), and two for each loop, or one for the last.
@@ -332,7 +332,7 @@ def game(
     # ── for people ──
 
     def owner(state: GameState, box: int) -> str:
-        """The mark of whoever took a box, given by its number; '' for nobody."""
+        """The mark of the player who took a box, given by its number; '' where none has."""
         return next((MARKS[player] for player in range(players) if has(state.taken[player], int(BOX[box]))), "")
 
     def is_drawn(state: GameState, row: int, column: int) -> bool:
@@ -414,7 +414,7 @@ def game(
         )
         possible = sorted({(drawn - taken + twice) % players for twice in range(min(pairs, players - 1) + 1)})
         if is_terminal(state):
-            possible = [player for player in possible if state.boxes[player]]  # whoever drew the last line took a box
+            possible = [player for player in possible if state.boxes[player]]  # the last line always takes a box
         if mover not in possible:
             expected = " or ".join(MARKS[player] for player in possible) or "an owner of a box"
             raise ValueError(f"expected {expected} to move after {drawn} lines and {taken} boxes, got {MARKS[mover]}")

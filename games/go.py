@@ -1,10 +1,10 @@
 """Go, on boards of 2×2 to 19×19. Actions are points, `A1` bottom left (the letter I is left out), and `pass`.
 
-Area scoring (Tromp and Taylor): whoever has more stones and surrounded empty points wins, after white (player 1) is
-given `komi`. A play takes the other's chains that it leaves without a liberty, and is illegal where it would leave its
-own without one (no suicide) or recreate a whole board that was there before, whoever was to move then (positional
-superko). Passing is always legal; two passes in a row end the game. So do 6·size² plies: the board is then scored as it
-stands. On 9×9:
+Area scoring (Tromp and Taylor): the player with more stones and surrounded empty points wins, after white (player 1)
+is given `komi`. A play captures the opponent's chains that it leaves without a liberty. It is illegal where it would leave
+its own chain without one (no suicide) or recreate an earlier board, with either player to move (positional superko).
+Passing is always legal; two passes in a row end the game. So do 6·size² plies: the board is then scored as it stands.
+On 9×9:
 
     9   72 73 74 75 76 77 78 79 80
     8   63 64 65 66 67 68 69 70 71
@@ -12,9 +12,9 @@ stands. On 9×9:
     1    0  1  2  3  4  5  6  7  8      pass = 81
          A  B  C  D  E  F  G  H  J
 
-A chain of connected stones is a ring (`next`) and goes by the number of one of its points (`chain`). `liberties` counts
+A chain of connected stones is a ring (`next`); its number is that of one of its points (`chain`). `liberties` counts
 a chain's borders with empty points: a point that two of its stones touch counts twice, which is cheap to keep and still
-zero where none is left. The point after the last one stands for everything off the board.
+zero where none is left. The point after the last one stands for the outside of the board.
 
 Position text: rows from the top, who is to move, how many passes came just before, and the points that superko forbids
 at this moment, as in `.xo./x.xo/.xo./.... o 0 B3`. Earlier boards that could only be recreated later are not in the
@@ -81,12 +81,12 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
             ("prisoners", np.int16, 2),  # taken by each player
             ("chain", POINT, cells + 1),  # the chain on a point; OUTSIDE where there is none
             ("next", POINT, cells),  # the next stone of the same chain, in a ring
-            ("liberties", np.int16, cells + 1),  # of each chain; those of OUTSIDE mean nothing
+            ("liberties", np.int16, cells + 1),  # of each chain; those of OUTSIDE are meaningless
             ("emptied", np.uint8, (2, cells)),  # where each colour has ever been captured
             ("hash", np.uint64),  # of the board
-            ("boards", np.int64),  # how many there were, this one included
-            ("filter", np.uint64, FILTER // 64),  # which of them may have been there
-            ("earlier", np.uint64, MAX_PLIES + 1),  # and their hashes
+            ("boards", np.int64),  # how many have occurred, this one included
+            ("filter", np.uint64, FILTER // 64),  # a Bloom filter of their hashes
+            ("earlier", np.uint64, MAX_PLIES + 1),  # their hashes
         ],
         align=True,
     )
@@ -111,7 +111,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         remember(state, ZERO)
 
     def remember(state: GameState, board: Bits) -> None:
-        """Note the hash of a board. There is room for one each ply; only perft goes beyond the last."""
+        """Record the hash of a board. There is room for one each ply; only perft plays beyond the last."""
         if state.boards <= MAX_PLIES:
             state.earlier[state.boards] = board
             state.boards += 1
@@ -175,7 +175,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
     # ── what may be played ──
 
     def is_last_liberty(state: GameState, point: int, chain: int) -> bool:
-        """Whether an empty point beside a chain is all that it has left."""
+        """Whether an empty point beside a chain is its only liberty."""
         borders = 0
         for i in range(4):
             borders += state.chain[NEIGHBOURS[point, i]] == chain
@@ -215,7 +215,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
 
     def is_repetition(state: GameState, point: int) -> bool:
         """Whether a play on this empty point recreates an earlier board. That board had a stone of the mover's here,
-        and now there is none: so only points where one has been captured come into question."""
+        and now there is none: so only points where one has been captured need a look."""
         return state.emptied[state.mover, point] == 1 and was_there(state, aftermath(state, point)[1])
 
     def is_playable(state: GameState, point: int) -> bool:

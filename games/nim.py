@@ -1,4 +1,4 @@
-"""Nim: three heaps; take as many as you like from one of them; whoever takes the last one wins."""
+"""Nim: three heaps; take as many as you like from one of them; the player who takes the last one wins."""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
 """Othello, on 8×8 or 6×6. Actions are squares, `a1` top left, and `pass`, which is legal where nothing else is.
 
 Black (player 0) moves first; the start has black on d5 and e4, white on d4 and e5. The game ends after two passes or on a full board;
-whoever has more discs wins. Bitboards: square (row, column) is bit row·size + column.
+the player with more discs wins. Bitboards: square (row, column) is bit row·size + column.
 """
 
 from typing import Literal
@@ -30,7 +30,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
     def columns(first: int, last: int) -> Bits:
         return squares(*((row, column) for row in range(size) for column in range(first, last + 1)))
 
-    # Eight directions as shifts; after a shift the mask drops what came round the board's edge.
+    # Eight directions as shifts; after a shift the mask drops what wrapped around the board's edge.
     SHIFTS = np.array([1, size - 1, size, size + 1], np.uint64)
     UP_MASKS = np.array([columns(1, size - 1), columns(0, size - 2), BOARD, columns(1, size - 1)], np.uint64)
     DOWN_MASKS = np.array([columns(0, size - 2), columns(1, size - 1), BOARD, columns(0, size - 2)], np.uint64)
@@ -53,7 +53,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
         return state.mover
 
     def moves(own: Bits, other: Bits) -> Bits:
-        """Where `own` may play: at the end of a run of `other` that begins beside a disc of its own."""
+        """Where `own` may play: at the end of a run of `other` that begins beside a disc of `own`."""
         found = ZERO
         for i in range(4):
             shift = SHIFTS[i]
@@ -69,7 +69,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
         return found & BOARD & ~(own | other)
 
     def flips(own: Bits, other: Bits, cell: Bits) -> Bits:
-        """What a disc of `own` on `cell` turns over: in each direction the run of `other`, where one's own disc closes it."""
+        """What a disc of `own` on `cell` turns over: in each direction the run of `other`, where a disc of `own` closes it."""
         turned = ZERO
         for i in range(4):
             shift = SHIFTS[i]

@@ -1,4 +1,4 @@
-"""The record of one game: what was played, what the search thought of it, how it ended. Never planes, so an encoding may change.
+"""The record of one game: its moves, what the search found at each, its outcome. Never planes, so an encoding may change.
 
     record = make_record(game, moves, players=["uct:sims=100", "random"], seed=7)
     with LogWriter("games.log") as log:                     # base/log.py
@@ -8,9 +8,9 @@
         for state, ply in record.replay(game):              # every position, the last one included
             actions, probabilities, visits = record.policy(ply)
 
-A text file has one game per line, its actions by name as `python -m games trace` takes them; empty lines are passed over.
+A text file has one game per line, its actions by name as `python -m games trace` takes them; empty lines are skipped.
 
-What is damaged, or of another game or version, is refused in one sentence. The bytes are those of games/engine/record_codec.py.
+A record that is damaged, or of another game or version, is refused in one sentence. games/engine/record_codec.py defines the bytes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class GameRecord:
     seed: int | None = None
     """With the players' settings it gives the game again."""
     players: tuple[str, ...] = ()
-    """The text of each player, resolved; '' where nobody knows."""
+    """The text of each player, resolved; '' where it is unknown."""
     start: bytes | None = None
     """The record of the position that the game began from; None for the initial one."""
     searched: Array = field(default_factory=lambda: np.zeros(0, np.uint8))
@@ -66,7 +66,7 @@ class GameRecord:
     visits: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     """[k]: simulations through each action."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Whatever else, as JSON."""
+    """Anything else, as JSON."""
 
     def __post_init__(self) -> None:
         n = len(self.moves)
@@ -106,13 +106,13 @@ class GameRecord:
         return self.policy_actions[first:last], self.probabilities[first:last], self.visits[first:last]
 
     def first_position(self, game: Game) -> GameState:
-        """Where the game began."""
+        """The position that the game began from."""
         if self.start is None:
             return game.initial()
         return np.frombuffer(self.start, game.rules.State).copy()[0]
 
     def replay(self, game: Game) -> Iterator[tuple[GameState, int]]:
-        """Every position with its ply, from the first to the one behind the last move. Whatever does not fit is a UserError at once."""
+        """Every position with its ply, from the first to the one after the last move. What does not fit is an error at once."""
         states = self.positions(game)
         return ((state, ply) for ply, state in enumerate(states))
 
@@ -125,7 +125,7 @@ class GameRecord:
                 by_rules = f"the outcome {game.utility(last)} that the rules give"
                 refuse(by_rules, f"{self.outcome}{f' ({self.ending})' if self.ending else ''}")
         elif self.outcome is not None and not self.ending:
-            refuse("a finished game, or a word on why it ended", f"{len(self)} plies that do not finish it")
+            refuse("a finished game, or the reason why it ended", f"{len(self)} plies that do not finish it")
         return states
 
     def _replayed(self, game: Game) -> Array:
@@ -141,7 +141,7 @@ class GameRecord:
                 game.result(states[ply], int(self.moves[ply]))
             except UserError as error:
                 raise UserError(f"ply {ply}: {error}") from None
-        if fault == ASTRAY:
+        if fault == ILLEGAL_POLICY:
             names = " ".join(game.name_of(int(action)) for action in self.policy(ply)[0][:12])
             raise UserError(f"ply {ply}: expected a policy over legal actions, got one over {names}")
         return states
@@ -151,7 +151,7 @@ class GameRecord:
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.policy_counts, dtype=np.int64)])
 
     def check(self, game: Game) -> None:
-        """What can be seen without replaying."""
+        """Checks what needs no replay."""
         if (self.game, self.version) != (game.name, game.version):
             refuse(f"a game of {game.name} (version {game.version})", f"one of {self.game} (version {self.version})")
         for name in ("moves", "policy_actions"):
@@ -206,7 +206,7 @@ class GameRecord:
     # ── checks ──
 
     def _width(self) -> int:
-        """P, as far as the record itself says."""
+        """P, as far as it can be seen from the record alone."""
         return len(self.outcome or self.players or ()) or (self.utilities.shape[1] if self.utilities.ndim == 2 else 0)
 
     def _check_numbers(self) -> None:
@@ -302,7 +302,7 @@ def prepare_records(game: Game) -> None:
 
 
 def _bytes_of(game: Game, state: GameState) -> bytes:
-    """Equal positions give equal bytes: what lies between the fields of an aligned dtype is nobody's, and zero here."""
+    """Equal positions give equal bytes: the padding between the fields of an aligned dtype is zero here."""
     position = game.blank()
     for name in game.rules.State.names or ():
         position[name] = state[name]
@@ -381,11 +381,11 @@ def record_of_names(game: Game, line: str) -> GameRecord:
 
 # ── inside ──
 
-FINE, OVER, ILLEGAL, ASTRAY = 0, 1, 2, 3
+FINE, OVER, ILLEGAL, ILLEGAL_POLICY = 0, 1, 2, 3
 
 
 def replayer(rules: Rules) -> Callable[..., tuple[int, int]]:
-    """Plays moves from states[0] and looks whether they, and the policies over them, are legal.
+    """Plays moves from states[0] and checks that they, and the policies over them, are legal.
 
     replay(states [n + 1], actions [max_legal], marks [actions], moves [n], starts [n + 1], supported [k]) -> (ply, fault).
     `marks` arrives all zeros.
@@ -404,7 +404,7 @@ def replayer(rules: Rules) -> Callable[..., tuple[int, int]]:
                 return ply, ILLEGAL
             for i in range(starts[ply], starts[ply + 1]):
                 if marks[supported[i]] != ply + 1:
-                    return ply, ASTRAY
+                    return ply, ILLEGAL_POLICY
             states[ply + 1] = states[ply]
             result(states[ply + 1], moves[ply])
         return len(moves), FINE

@@ -63,7 +63,7 @@ def game() -> Rules:
         return 1.0 if completes_line(state, state.plies % 2, action) else 0.0
 
     def features(state: GameState, player: int, values: Features) -> None:
-        forks = np.zeros((2, 9), np.int64)  # through how many lines of one's own, otherwise empty, a square would lead
+        forks = np.zeros((2, 9), np.int64)  # lines through a square that hold marks of this player alone
         for line in range(8):
             held = np.zeros(2, np.int64)
             for i in range(3):
@@ -111,7 +111,7 @@ def game() -> Rules:
         if won:
             state.winner = won[0]
             if won != [(state.plies - 1) % 2]:
-                raise ValueError(f"expected no line, or one by whoever moved last, got '{text}'")
+                raise ValueError(f"expected no line, or one by the player who moved last, got '{text}'")
 
     return Rules(
         State,

@@ -24,6 +24,7 @@ import numpy as np
 
 from base.errors import UserError, short
 from base.files import read_json
+from base.json_values import is_number, is_whole
 from games import CHANCE, Rules
 from games.types import Actions, GameState, Planes
 
@@ -132,9 +133,7 @@ class _Tree:
         self.about = str(data.get("about", ""))
         self.version = zlib.crc32(source.read_bytes())  # another tree under the same name is another game
         self.players, self.zero_sum = data.get("players", 2), data.get("zero_sum", True)
-        if not (
-            isinstance(self.players, int) and self.players is not True and 1 <= self.players <= 16
-        ) or not isinstance(self.zero_sum, bool):
+        if not (is_whole(self.players) and 1 <= self.players <= 16) or not isinstance(self.zero_sum, bool):
             raise self._broken(
                 "the top", "players from 1 to 16 and zero_sum true or false", [self.players, self.zero_sum]
             )
@@ -148,7 +147,7 @@ class _Tree:
         self.payoffs: list[list[float]] = []
         nodes = [data["tree"]]
         ids: dict[str, int] = {}
-        for number, path in enumerate(self.paths):  # grows while it is gone through
+        for number, path in enumerate(self.paths):  # the list grows during the loop
             mover, payoffs, edges = self._read(nodes[number], path)
             self.movers.append(mover)
             self.payoffs.append(payoffs)
@@ -162,12 +161,7 @@ class _Tree:
         self.names = list(ids) or ["-"]
         largest = max((abs(payoff) for payoffs in self.payoffs for payoff in payoffs), default=1.0)
         self.scale = data.get("scale", largest or 1.0)
-        if (
-            not isinstance(self.scale, int | float)
-            or isinstance(self.scale, bool)
-            or self.scale < largest
-            or self.scale <= 0
-        ):
+        if not is_number(self.scale) or self.scale < largest or self.scale <= 0:
             raise self._broken("the top", f"a scale of at least {largest:g}, the largest payoff", self.scale)
         if self.movers[0] == END:
             raise self._broken("the root", "a decision or chance, for there is nothing to play at an end", data["tree"])
@@ -177,7 +171,7 @@ class _Tree:
         where = " ".join(path) or "the root"
         if isinstance(node, dict) and set(node) == {"player", "actions"}:
             player = node["player"]
-            if not isinstance(player, int) or isinstance(player, bool) or not 0 <= player < self.players:
+            if not is_whole(player) or not 0 <= player < self.players:
                 raise self._broken(where, f"a player from 0 to {self.players - 1}", player)
             return (
                 player,
@@ -187,7 +181,7 @@ class _Tree:
         if isinstance(node, dict) and set(node) == {"chance"}:
             edges = []
             for name, pair in self._children(node["chance"], where):
-                if not (isinstance(pair, list) and len(pair) == 2 and _is_number(pair[0]) and 0 < pair[0] <= 1):
+                if not (isinstance(pair, list) and len(pair) == 2 and is_number(pair[0]) and 0 < pair[0] <= 1):
                     raise self._broken(f"{where}, {name}", "[probability, node]", pair)
                 edges.append((name, float(pair[0]), pair[1]))
             if abs(sum(probability for _, probability, _ in edges) - 1) > 1e-9:
@@ -195,9 +189,9 @@ class _Tree:
                     where, "probabilities that sum to 1", sum(probability for _, probability, _ in edges)
                 )
             return CHANCE, [0.0] * self.players, edges
-        if _is_number(node) and self.players == 2 and self.zero_sum:
+        if is_number(node) and self.players == 2 and self.zero_sum:
             return END, [float(node), -float(node)], []
-        if isinstance(node, list) and len(node) == self.players and all(map(_is_number, node)):
+        if isinstance(node, list) and len(node) == self.players and all(map(is_number, node)):
             if self.zero_sum and abs(sum(node)) > 1e-9:
                 raise self._broken(where, "payoffs that sum to zero (or zero_sum false)", node)
             return END, [float(payoff) for payoff in node], []
@@ -239,7 +233,3 @@ class _Tree:
         else:
             lines.append(f"at {' '.join(self.paths[here]) or 'the root'} of a tree of {len(self.movers)} nodes")
         return "\n".join(lines)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

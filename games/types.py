@@ -1,7 +1,7 @@
 """Types that rules, engine and searches share. They are for readers and the type checker: nothing at run time depends on them.
 
 To a type checker, a record's field and an array's element are `Any`, so formulae need no casts. The names below fix which record or
-array goes where. A search that has records of its own derives their names the same way: `Node = Record`, `Nodes = NDArray[Record]`.
+array goes where. A search names its records the same way: `Node = Record`, `Nodes = NDArray[Record]`.
 """
 
 from __future__ import annotations

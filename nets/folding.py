@@ -1,4 +1,4 @@
-"""Layers with batch normalization as one layer each, in numpy: what inference without torch starts from."""
+"""The tensors of a network in numpy, batch normalization folded in: the start of inference without torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 
 class Weights:
-    """The tensors of a network by name, each to be taken once; `finish` refuses what nothing has taken."""
+    """The tensors of a network by name. `finish` refuses tensors that were not taken."""
 
     def __init__(self, tensors: Mapping[str, Floats]) -> None:
         self._tensors = dict(tensors)
@@ -25,7 +25,8 @@ class Weights:
         """The tensor of that name, of that shape (None: any number)."""
         found = self._tensors.get(name)
         fits = found is not None and (
-            not shape or (len(shape) == found.ndim and all(n in (None, m) for n, m in zip(shape, found.shape, strict=True)))
+            not shape
+            or (len(shape) == found.ndim and all(n in (None, m) for n, m in zip(shape, found.shape, strict=True)))
         )
         if found is None or not fits or found.dtype != np.float32:
             came = "none" if found is None else f"{found.dtype} of shape {found.shape}"
@@ -39,7 +40,7 @@ class Weights:
         return f"{name}.weight" in self._tensors
 
     def folded(self, name: str) -> tuple[Floats, Floats]:
-        """Weight and bias of the layer that the `Normed` of that name is once its statistics stand still."""
+        """Weight and bias of the single layer that is equivalent to the `Normed` of that name."""
         weight = self.take(f"{name}.layer.weight")
         scale, shift, mean, variance = (
             self.take(f"{name}.{each}", len(weight)) for each in ("scale", "shift", "mean", "variance")

@@ -1,4 +1,4 @@
-"""The two ends of a network: the policy by the game's layout, and what the outcome will be. Their losses stand here too.
+"""The two heads of a network, policy and value, and their losses.
 
 logits, values = net(observations)                                       # [B, A], [B, V]
 net.outcome.utilities(values)                                            # [B, P], relative: 0 = the viewer, 1 = the next player
@@ -32,10 +32,10 @@ class Outcome(OutcomeLayout):
         return torch.cat([means, -means], 1) if self.seats < self.players else means
 
     def value_targets(self, utilities: Tensor) -> Tensor:
-        """Utilities [B, P], relative, -> what to learn: [B, seats, values], or [B, seats] where there is no distribution.
+        """Utilities [B, P], relative, -> training targets: [B, seats, values], or [B, seats] where there is no distribution.
 
-        A utility between two declared ones becomes the distribution over these two that has it as its mean. Mixing an outcome
-        with a search's value before this call therefore forgets what the mixture was made of; mixing the targets does not.
+        A utility between two declared ones becomes the distribution over these two that has it as its mean. So mix an outcome with
+        a search's value after this call: a mixture of targets keeps both distributions, a mixture of utilities loses them.
         """
         wanted = utilities[:, : self.seats]
         if not self.values:
@@ -61,15 +61,15 @@ class Outcome(OutcomeLayout):
 def policy_loss(logits: Tensor, targets: Tensor, legal: Tensor | None = None) -> Tensor:
     """[B]: cross-entropy with the target distribution [B, A], over the `legal` entries (bool [B, A]) or all of them.
 
-    A search takes the softmax over legal actions alone; the same here leaves the network nothing to learn about the others.
+    A search takes the softmax over legal actions only; with the same here, the network need not learn which actions are illegal.
     """
     logits = logits.float() if legal is None else logits.float().masked_fill(~legal, _NEVER)
     return -(targets * logits.log_softmax(1)).sum(1)
 
 
 class PolicyHead(nn.Module):
-    """[B, channels, rows, columns] -> logits [B, A]: a 1×1 convolution onto the game's policy planes and, for the entries behind
-    them, a linear map of what is pooled over the board; a linear map of everything where the game declares no layout."""
+    """[B, channels, rows, columns] -> logits [B, A]: a 1×1 convolution onto the game's policy planes and, for the entries after
+    them, a linear map of the channels pooled over the board; a linear map of all cells where the game declares no layout."""
 
     def __init__(self, rules: Rules, channels: int) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class PolicyHead(nn.Module):
 
 
 class ValueHead(nn.Module):
-    """[B, channels, rows, columns] -> [B, V], as `Outcome` reads it."""
+    """[B, channels, rows, columns] -> [B, V], in the layout of `Outcome`."""
 
     def __init__(self, rules: Rules, channels: int) -> None:
         super().__init__()
@@ -114,5 +114,5 @@ class ValueHead(nn.Module):
 
 
 def narrow(channels: int) -> int:
-    """Channels in front of a linear map of the whole board, where weights are many."""
+    """Channels before a linear map of the whole board: few, as it has a weight for each cell and channel."""
     return min(channels, max(8, channels // 4))

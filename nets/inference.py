@@ -1,14 +1,13 @@
-"""A network as a search uses it: batches of one fixed size, numpy in, numpy out.
+"""Inference by torch, on any device: batches of one fixed size, numpy in, numpy out.
 
 >>> evaluate = Inference(net, batch=64)
 >>> logits, utilities = evaluate(observations)        # float32: [64, A] over the mover's numbers, [64, P] relative, 0 = mover
 
 The size is fixed because a network's output depends, in its last bits, on the size of the batch; it depends neither on the row nor on
-the neighbours. An `Inference` is a copy, ready to run: training the net goes on without it. A call leaves nothing behind, so
-threads may share it.
+other rows. An `Inference` is a copy of the net: later training does not change it. Calls share no state, so threads may share it.
 
 Batch normalization is folded into the layers before it. On a CPU, a convolution with its bias, sum and ReLU is one call of oneDNN,
-its weights laid out for this batch beforehand: 5×64 on connect four then runs at the speed of code made by hand for it.
+its weights laid out for this batch beforehand. For single positions `nets.compiled` is about ten times faster.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _onednn: Any = torch.ops.mkldnn
 
 
 class Inference:
-    """`net` as it is now, for batches of `batch` positions."""
+    """A copy of `net` for batches of `batch` positions."""
 
     def __init__(
         self, net: Net, batch: int, device: str = "cpu", precision: Precision = "auto", threads: int = 1
@@ -57,7 +56,7 @@ class Inference:
             came = f"{observations.dtype} of shape {observations.shape}"
             raise UserError(f"observations: expected float32 of shape {self.shape}, got {came}")
         with _threads(self.threads if self.device.type == "cpu" else None), torch.inference_mode():
-            planes = torch.from_numpy(np.require(observations, None, ["C", "W"]))  # all that torch takes without a word
+            planes = torch.from_numpy(np.require(observations, None, ["C", "W"]))  # torch warns about others
             planes = planes.to(self.device, self._dtype, memory_format=torch.channels_last)
             logits, values = self._net(planes)
             utilities = self._outcome.utilities(values.float())
@@ -65,7 +64,7 @@ class Inference:
 
 
 class Folded(nn.Module):
-    """A layer with its bias, with what `Normed` does behind it folded in: one call of oneDNN where that can be."""
+    """A layer with its bias, normalization folded in: one call of oneDNN where that is possible."""
 
     weight: Tensor
     bias: Tensor
@@ -80,7 +79,7 @@ class Folded(nn.Module):
 
     @classmethod
     def of(cls, module: nn.Module, fuse: bool) -> Folded | None:
-        """What takes the module's place; None where it stays."""
+        """The replacement of a module; None where it stays."""
         if isinstance(module, Normed):
             return cls(module.layer, *module.folded(), module.relu, fuse)
         if isinstance(module, nn.Linear | nn.Conv2d) and module.bias is not None:
@@ -102,10 +101,10 @@ class Folded(nn.Module):
             return F.linear(x, self.weight, self.bias)
         return F.conv2d(x, self.weight, self.bias, padding=self.padding)
 
-    # What follows are the calls that torch's own compiler makes.
+    # These are the calls that torch's own compiler makes.
 
     def _fused_linear(self, x: Tensor) -> Tensor:
-        """Not for speed: the bits of a row of `F.linear` depend, for some sizes, on where the row stands."""
+        """Not for speed: the bits of a row of `F.linear` depend, for some sizes, on its place in the batch."""
         if self.laid_out is None:
             self.laid_out = _onednn._reorder_linear_weight(self.weight, len(x))
         found: Tensor = _onednn._linear_pointwise(x, self.laid_out, self.bias, "none", [], "")
@@ -127,7 +126,7 @@ class Folded(nn.Module):
 
 
 def _folded(net: Net, device: torch.device, dtype: torch.dtype) -> Net:
-    """`net` itself, its layers exchanged for folded ones, where and as it will run."""
+    """`net` itself, its layers replaced by folded ones, on the device and in the type it will run in."""
     fuse = fuses(device, dtype)
     for parent in list(net.modules()):
         for name, child in list(parent.named_children()):
@@ -139,7 +138,7 @@ def _folded(net: Net, device: torch.device, dtype: torch.dtype) -> Net:
 
 
 def fuses(device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether torch here has oneDNN and its fused convolutions for this type."""
+    """Whether this torch has oneDNN and its fused convolutions for this type."""
     return (
         device.type == "cpu"
         and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
@@ -161,7 +160,7 @@ def resolve_precision(precision: str, device: torch.device) -> str:
 
 
 def device_of(text: str) -> torch.device:
-    """The device of that name, where torch can use it."""
+    """The device of that name; an error where torch cannot use it."""
     try:
         device = torch.device(text)
         torch.zeros(1, device=device)
@@ -173,7 +172,7 @@ def device_of(text: str) -> torch.device:
 
 @contextmanager
 def _threads(wanted: int | None) -> Iterator[None]:
-    """So many of torch's threads inside the block."""
+    """Set the number of torch's threads inside the block."""
     before = torch.get_num_threads()
     if wanted in (None, before):
         yield

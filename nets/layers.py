@@ -1,6 +1,6 @@
-"""What networks are built of: layers with batch normalization (Ioffe and Szegedy 2015), which inference folds away.
+"""Layers that networks are built of, with batch normalization (Ioffe and Szegedy 2015), which inference folds away.
 
-A network's state is float32 tensors only, so that copying, averaging and storing one is the same line for each of them.
+A network's state is float32 tensors only, so that all of them are copied, averaged and stored in the same way.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ MOMENTUM = 0.1  # as torch has it
 
 
 class Normed(nn.Module):
-    """A convolution or linear layer without bias, normalized; then, where wanted, another tensor added, and ReLU.
+    """A convolution or linear layer without bias, normalized; then another tensor added (optional), then ReLU (optional).
 
-    `Inference` exchanges every one of these for a folded layer, so what networks are made of should be `Normed` where it can be.
+    `Inference` replaces each of these by a folded layer, so build networks from `Normed` where possible.
     """
 
     layer: nn.Conv2d | nn.Linear
@@ -26,7 +26,7 @@ class Normed(nn.Module):
 
     def __init__(self, layer: nn.Conv2d | nn.Linear, relu: bool = True) -> None:
         super().__init__()
-        assert layer.bias is None, "normalization brings a bias of its own"
+        assert layer.bias is None, "normalization has a bias of its own"
         self.layer, self.relu = layer, relu
         width = layer.weight.shape[0]
         self.scale, self.shift = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width))
@@ -42,7 +42,7 @@ class Normed(nn.Module):
 
     @torch.no_grad()
     def folded(self) -> tuple[Tensor, Tensor]:
-        """Weight and bias of the one layer that this is once its statistics stand still."""
+        """Weight and bias of the equivalent single layer, with the statistics as they are."""
         factor = self.scale / torch.sqrt(self.variance + EPSILON)
         weight = self.layer.weight * factor.view(-1, *[1] * (self.layer.weight.dim() - 1))
         return weight, self.shift - self.mean * factor

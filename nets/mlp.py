@@ -1,4 +1,4 @@
-"""`mlp:LAYERSxWIDTH`: fully connected layers, for games too small for a board to matter.
+"""`mlp:LAYERSxWIDTH`: fully connected layers, for games whose board has no structure worth a convolution.
 
 mlp:2x64                    two hidden layers of 64
 """

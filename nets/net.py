@@ -1,7 +1,8 @@
 """From a network's text to the network: `make_net("resnet:5x64,pool=on", game)`.
 
 A file of this folder that defines `net(game, …) -> Net` *is* a kind of network, called like the file. The function's further
-parameters are its options, their annotations what they may be (`base/options.py`). A net's resolved text has all its options.
+parameters are its options, their annotations the values that these can have (`base/options.py`). A net's resolved text has all its
+options.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from nets.names import kinds
 
 
 class Net(nn.Module):
-    """A policy/value network of one game. It sees a position in one player's eyes and answers in that player's terms."""
+    """A policy/value network of one game. Observations, action numbers and values are all from one player's side, the viewer's."""
 
     def __init__(self, game: Game) -> None:
         super().__init__()
         self.text = ""
-        """The resolved text that makes a net of this shape; `make_net` sets it."""
+        """The resolved text of a net of this shape; `make_net` sets it."""
         self.game, self.version = game.name, game.version
         self.observation, self.actions = game.rules.observation, game.actions
         self.outcome = Outcome.of(game.rules)
@@ -41,7 +42,7 @@ class Net(nn.Module):
 
 
 def make_net(text: str, game: Game, seed: int = 0) -> Net:
-    """The net that `text` names, for `game`; its first weights are drawn from `seed`."""
+    """The net that `text` names, for `game`; its initial weights are drawn from `seed`."""
     kind, given = split(text)
     options = options_of(kind)
     resolved = options.resolve(given)
@@ -53,7 +54,7 @@ def make_net(text: str, game: Game, seed: int = 0) -> Net:
 
 
 def options_of(kind: str) -> Options:
-    """What may be given to a kind of network."""
+    """The options of a kind of network."""
     return Options(kind, _factory(kind), skip=("game",))
 
 

@@ -1,7 +1,7 @@
 """`resnet:BLOCKSxCHANNELS`: a tower of residual blocks (He et al. 2016) under a policy and a value head, as in AlphaZero.
 
 resnet:3x32                 three blocks of 32 channels
-resnet:10x128,pool=on       with global pooling in every other block (KataGo, Wu 2019): what happens far away matters, as in go
+resnet:10x128,pool=on       with global pooling in every other block (KataGo, Wu 2019), for games such as go where distant cells matter
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ResNet(Net):
 
 
 class Block(nn.Module):
-    """x + two convolutions of x. With pooling, a quarter of the channels tells all of them what it sees on the whole board."""
+    """x + two convolutions of x. With pooling, a quarter of the channels, pooled over the board, is added to all channels."""
 
     def __init__(self, channels: int, board: tuple[int, int], pool: bool) -> None:
         super().__init__()

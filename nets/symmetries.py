@@ -1,4 +1,4 @@
-"""Turning a batch of positions under the game's symmetries, each row its own way: what training augments with.
+"""A batch of positions turned by the game's symmetries, each row by its own: augmentation for training.
 
 >>> symmetries = Symmetries(game.rules)
 >>> which = rng.integers(symmetries.count, size=len(observations))      # 0 is the identity
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Symmetries:
-    """The identity and the declared symmetries of a game as two tables of sources."""
+    """The identity and the declared symmetries of a game as two tables of indices."""
 
     def __init__(self, rules: Rules) -> None:
         entries = int(np.prod(rules.observation))

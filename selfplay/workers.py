@@ -15,16 +15,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from base.workers import Workers
-from checkpoints import Packed, unpack, unpack_compiled
+from checkpoints import Packed, ready
 from games import Game, load
 from mcts.search import BatchEvaluator, CompiledNetwork
 from mcts.settings import SearchSettings
-from nets.compiled import CannotCompile
 from selfplay.play import GameQueue, Work
 from selfplay.settings import SelfPlaySettings
 
@@ -96,17 +94,10 @@ def play_games(setup: Setup, network: Packed | None, numbers: Iterable[int], wor
 
 
 def network_of(setup: Setup, game: Game, network: Packed | None) -> tuple[CompiledNetwork | BatchEvaluator | None, str]:
-    """The network that plays, and the hash of its weights: compiled where it can be, else by torch in batches."""
+    """The network that plays, and the hash of its weights."""
     if network is None:
         return None, "uniform"
-    if setup.device == "cpu":
-        with suppress(CannotCompile):
-            compiled, card = unpack_compiled(network, game, setup.precision)
-            return compiled, card.short
-    from nets import Inference  # torch
-
-    net, card = unpack(network, game)
-    return Inference(net, setup.settings.slots, setup.device, setup.precision, threads=1), card.short
+    return ready(network, game, setup.settings.slots, setup.device, setup.precision), network.card.short
 
 
 @functools.lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Alpha-beta: exact organs keep minimax's value in every combination; limits; what is answered.
+"""Alpha-beta: exact switches keep minimax's value in every combination; limits; what is answered.
 
 The reference is a negamax of ten lines over the same rules and the same EVAL, with nothing else in common.
 """
@@ -21,7 +21,7 @@ from classical.eval import Eval, evaluator, scratch
 from classical.scores import UNIT, WIN, score_of, utility_of
 from games import Game, Rules, load
 
-ORGANS = ("iterative", "pvs", "aspiration", "tt", "ordering", "killers", "history")
+ENHANCEMENTS = ("iterative", "pvs", "aspiration", "tt", "ordering", "killers", "history")
 GAMES = {  # deepest search, fewest and most random plies before it, positions
     "tic_tac_toe": (9, 0, 8, 300),
     "connect_four": (6, 0, 40, 300),
@@ -111,16 +111,16 @@ def searched(player: AlphaBeta, state: Any) -> Search:
     return search
 
 
-def some_organs(rng: np.random.Generator) -> dict[str, Any]:
-    organs: dict[str, Any] = {name: bool(rng.integers(2)) for name in ORGANS}
-    return organs | {"presort": int(rng.integers(4)), "tt_mb": 1}
+def some_enhancements(rng: np.random.Generator) -> dict[str, Any]:
+    switches: dict[str, Any] = {name: bool(rng.integers(2)) for name in ENHANCEMENTS}
+    return switches | {"presort": int(rng.integers(4)), "tt_mb": 1}
 
 
 # ── exactness ──
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_exact_organs_keep_minimaxs_value_in_every_combination(name: str) -> None:
+def test_exact_enhancements_keep_minimaxs_value_in_every_combination(name: str) -> None:
     game, rng = load(name), np.random.default_rng(7)
     deepest, fewest, most, positions = GAMES[name]
     weights = some_eval(game)
@@ -130,19 +130,19 @@ def test_exact_organs_keep_minimaxs_value_in_every_combination(name: str) -> Non
         depth = int(rng.integers(1, deepest + 1))
         expected = minimax(game, state, depth, weights)
         for _ in range(3):
-            organs = some_organs(rng)
-            settings = AlphaBetaSettings(depth=depth, exact=True, **organs)
+            switches = some_enhancements(rng)
+            settings = AlphaBetaSettings(depth=depth, exact=True, **switches)
             player = players.setdefault(repr(settings), AlphaBeta(game, settings, weights))  # its table has seen others
             search = searched(player, state)
             assert search.score == expected, (game.text(state), settings)
             choice = search.choice(0.0)
             assert choice.value == utility_of(expected)
-            if organs["pvs"] or not organs["tt"]:
+            if switches["pvs"] or not switches["tt"]:
                 assert value_at_the_end(game, state, choice.pv, search.depth, weights) == expected, settings
 
 
 def value_at_the_end(game: Game, state: Any, line: tuple[int, ...], depth: int, weights: Eval) -> int:
-    """Plays the line, whole and legal, and says what stands at its end, in the eyes of who moved first."""
+    """Plays the line, which must be complete and legal; the value at its end for the first mover."""
     viewer = game.to_move(state)
     assert viewer is not None
     before = None
@@ -162,8 +162,8 @@ def test_every_combination_of_switches_agrees_on_one_position(name: str) -> None
     depth = min(depth, 4)
     state, weights = some_position(game, rng, fewest, most // 2), some_eval(game)
     expected = minimax(game, state, depth, weights)
-    for switches in itertools.product([False, True], repeat=len(ORGANS)):
-        settings = AlphaBetaSettings(depth=depth, exact=True, tt_mb=1, **dict(zip(ORGANS, switches, strict=True)))
+    for switches in itertools.product([False, True], repeat=len(ENHANCEMENTS)):
+        settings = AlphaBetaSettings(depth=depth, exact=True, tt_mb=1, **dict(zip(ENHANCEMENTS, switches, strict=True)))
         assert searched(AlphaBeta(game, settings, weights), state).score == expected, settings
 
 
@@ -188,7 +188,7 @@ def test_trees_of_any_shape_and_any_movers_have_minimaxs_value(tmp_path: Any) ->
         for depth in range(1, 9):
             expected = minimax(game, game.initial(), depth, weights)
             for _ in range(20):
-                settings = AlphaBetaSettings(depth=depth, exact=True, **some_organs(rng))
+                settings = AlphaBetaSettings(depth=depth, exact=True, **some_enhancements(rng))
                 assert searched(AlphaBeta(game, settings, weights), game.initial()).score == expected
 
 
@@ -199,7 +199,7 @@ def test_multipv_all_gives_every_action_its_minimax_value(name: str) -> None:
     weights = some_eval(game)
     for _ in range(30):
         state, depth = some_position(game, rng, fewest, most), int(rng.integers(1, min(deepest, 4) + 1))
-        settings = AlphaBetaSettings(depth=depth, exact=True, multipv="all", **some_organs(rng))
+        settings = AlphaBetaSettings(depth=depth, exact=True, multipv="all", **some_enhancements(rng))
         choice = AlphaBeta(game, settings, weights).choose(state)
         mover = game.to_move(state)
         assert sorted(one.action for one in choice.actions) == sorted(game.legal_actions(state))
@@ -260,7 +260,7 @@ def test_the_two_ply_tree_prunes_exactly_the_leaves_4_and_6() -> None:
 
 
 def test_without_an_eval_futility_cuts_nothing() -> None:
-    """EVAL is zero everywhere there, which says nothing of a2: worth 2/16, and not bounded by 0."""
+    """EVAL is zero everywhere there and bounds nothing: a2 is worth 2/16."""
     game = load("tree:two_ply.json")
     choice = AlphaBeta(game, AlphaBetaSettings(depth=2)).choose(game.initial())
     assert choice.proven and choice.counters.get("futility_prunes", 0) == 0
@@ -318,7 +318,7 @@ def test_a_depth_of_one_is_reached_at_least() -> None:
     assert choice.depth == 1 and all(one.value is not None for one in choice.actions)
 
 
-def test_moves_are_back_in_time() -> None:
+def test_moves_are_returned_within_the_time_limit() -> None:
     game, rng = load("othello"), np.random.default_rng(8)
     player = AlphaBeta(game, AlphaBetaSettings(ms=30, tt_mb=1), some_eval(game))
     player.choose(game.initial())  # compiles
@@ -347,7 +347,7 @@ def test_an_interrupted_search_stops_at_once_and_can_search_again() -> None:
 
 
 @pytest.mark.parametrize("nodes", [2_000, 500_000])
-def test_a_new_game_finds_an_empty_table(nodes: int) -> None:
+def test_a_new_game_starts_with_an_empty_table(nodes: int) -> None:
     """However much was stored: slots that are known are emptied one by one, too many of them all at once."""
     game = load("connect_four")
     player = AlphaBeta(game, AlphaBetaSettings(nodes=nodes, exact=True))
@@ -362,7 +362,7 @@ def test_a_new_game_finds_an_empty_table(nodes: int) -> None:
     assert (again.action, again.value, again.pv, again.nodes) == (first.action, first.value, first.pv, first.nodes)
 
 
-def test_what_was_found_in_a_cut_short_iteration_counts_only_if_it_beats_the_last_best() -> None:
+def test_a_stopped_iteration_counts_only_if_it_beats_the_last_best() -> None:
     game, rng = load("connect_four"), np.random.default_rng(4)
     weights = some_eval(game)
     for _ in range(60):
@@ -399,8 +399,8 @@ def test_the_same_position_gives_the_same_search(name: str) -> None:
 def test_counters_make_sense(name: str) -> None:
     game, rng = load(name), np.random.default_rng(6)
     everything = {"null": True, "lmr": True, "futility": True, "singular": True, "beam": 6}
-    for organs in ({}, {"exact": True}, everything):
-        player = AlphaBeta(game, AlphaBetaSettings(depth=6, tt_mb=1, **organs), some_eval(game))  # type: ignore[arg-type]
+    for switches in ({}, {"exact": True}, everything):
+        player = AlphaBeta(game, AlphaBetaSettings(depth=6, tt_mb=1, **switches), some_eval(game))  # type: ignore[arg-type]
         for _ in range(10):
             choice = player.choose(some_position(game, rng, 0, 30))
             of = choice.counters
@@ -411,7 +411,7 @@ def test_counters_make_sense(name: str) -> None:
             assert of["null_cutoffs"] <= of["null_tries"]
             assert of["reduction_researches"] <= of["reductions"]
             assert of["quiet_nodes"] < choice.nodes
-            if "exact" in organs:
+            if "exact" in switches:
                 off = [
                     "quiet_nodes",
                     "null_tries",
@@ -425,7 +425,7 @@ def test_counters_make_sense(name: str) -> None:
                 assert of["path_values"] == 0
 
 
-def test_a_counter_of_organs_that_are_off_stays_zero() -> None:
+def test_a_counter_of_enhancements_that_are_off_stays_zero() -> None:
     game = load("connect_four")
     of = AlphaBeta(game, AlphaBetaSettings.plain(depth=5), some_eval(game)).choose(game.initial()).counters
     assert {name for name, count in of.items() if count} == {"evaluations", "leaves", "cutoffs", "first_cutoffs"}
@@ -442,7 +442,7 @@ def test_faster_wins_and_slower_losses_are_preferred() -> None:
     assert (loss.value, loss.proven, len(loss.pv)) == (-1.0, True, 2)
 
 
-def test_a_draw_is_proven_only_where_no_guess_was_needed() -> None:
+def test_a_draw_is_proven_only_without_eval() -> None:
     game = load("tic_tac_toe")
     assert not AlphaBeta(game, AlphaBetaSettings(depth=4)).choose(game.initial()).proven
     whole = AlphaBeta(game, AlphaBetaSettings(depth=30, exact=True)).choose(game.initial())
@@ -454,13 +454,13 @@ def test_a_draw_is_proven_only_where_no_guess_was_needed() -> None:
 
 
 def test_what_is_proven_is_true() -> None:
-    """Every organ on: a value called proven is the game's, by plain minimax to the end."""
+    """Every enhancement on: a value called proven is the game's, by plain minimax to the end."""
     game, rng, found = load("tic_tac_toe"), np.random.default_rng(12), 0
     weights = some_eval(game)
-    organs = {"lmr": True, "futility": True, "singular": True, "null": True, "beam": 2}
+    switches = {"lmr": True, "futility": True, "singular": True, "null": True, "beam": 2}
     for _ in range(150):
         state = some_position(game, rng, 0, 6)
-        settings = AlphaBetaSettings(depth=int(rng.integers(1, 9)), tt_mb=1, **organs)  # type: ignore[arg-type]
+        settings = AlphaBetaSettings(depth=int(rng.integers(1, 9)), tt_mb=1, **switches)  # type: ignore[arg-type]
         choice = AlphaBeta(game, settings, weights).choose(state)
         if choice.proven:
             found += 1
@@ -468,20 +468,20 @@ def test_what_is_proven_is_true() -> None:
     assert found > 50
 
 
-def test_a_draw_by_counter_does_not_poison_the_table() -> None:
+def test_a_draw_by_counter_is_not_stored_in_the_table() -> None:
     game = load("checkers")
     board = "B:BK1,K10,K19:WK29"
-    for organs in ({}, {"exact": True}):
-        player = AlphaBeta(game, AlphaBetaSettings(depth=6, tt_mb=1, **organs))  # type: ignore[arg-type]
+    for switches in ({}, {"exact": True}):
+        player = AlphaBeta(game, AlphaBetaSettings(depth=6, tt_mb=1, **switches))  # type: ignore[arg-type]
         nearly_drawn = player.choose(game.parse(f"{board} 77"))
         assert nearly_drawn.value == 0.0
-        assert organs or nearly_drawn.counters["path_ends"] > 0
+        assert switches or nearly_drawn.counters["path_ends"] > 0
         after = player.choose(game.parse(board))
-        fresh = AlphaBeta(game, AlphaBetaSettings(depth=6, tt_mb=1, **organs)).choose(game.parse(board))  # type: ignore[arg-type]
+        fresh = AlphaBeta(game, AlphaBetaSettings(depth=6, tt_mb=1, **switches)).choose(game.parse(board))  # type: ignore[arg-type]
         assert after.value == pytest.approx(fresh.value, abs=0.1) and after.value > 0.3
 
 
-def test_a_value_that_another_path_may_have_given_is_not_called_proven() -> None:
+def test_a_value_that_may_belong_to_another_path_is_not_proven() -> None:
     game = load("checkers")
     player = AlphaBeta(game, AlphaBetaSettings(depth=6, tt_mb=1))
     winning = game.parse("B:BK15:WK18")  # takes the last piece
@@ -523,7 +523,7 @@ def test_a_finished_game_is_refused() -> None:
         ({"depth": 1, "multipv": "some"}, "multipv: expected best or all, got some"),
     ],
 )
-def test_senseless_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         AlphaBetaSettings(**settings)
 

@@ -9,7 +9,7 @@ from mate_solver import can_mate, keys
 from arena.players import make_player
 from base.errors import UserError
 from base.files import read_json
-from benchmarks import organs, positions
+from benchmarks import enhancements, positions
 from benchmarks.tables import random_position
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.alphabeta.player import Search
@@ -36,7 +36,7 @@ def test_a_mate_is_found_as_fast_as_by_brute_force(moves: int, fen: str) -> None
     assert GAME.names[choice.action] in keys(GAME, state, moves)
 
 
-def test_positions_of_random_play_have_no_mate_that_the_search_makes_up() -> None:
+def test_every_mate_found_in_random_positions_exists() -> None:
     """What it claims within three moves is there, and what is there within two it claims."""
     claimed = 0
     for number in range(150):
@@ -51,8 +51,8 @@ def test_positions_of_random_play_have_no_mate_that_the_search_makes_up() -> Non
     assert claimed > 0
 
 
-def test_whoever_is_in_check_does_not_stand_pat() -> None:
-    # The queen takes a pawn, and the knight's check forks her: standing pat in check, white believes it keeps both.
+def test_a_position_in_check_allows_no_stand_pat() -> None:
+    # The queen takes a pawn, and the knight's check forks her: a stand-pat in check would keep both.
     #
     #   8  . . . . . . k .
     #   7  . . . . . p p p
@@ -68,7 +68,7 @@ def test_whoever_is_in_check_does_not_stand_pat() -> None:
     assert GAME.name_of(seeing.action) != "d1d4" and seeing.value < blind.value
 
 
-def test_a_check_at_the_horizon_is_answered_before_eval_is_asked() -> None:
+def test_a_check_at_the_horizon_is_answered_before_eval_is_used() -> None:
     with_checks, without = (searched(GAME.initial(), depth=6, checks=on).choice(0.0) for on in (True, False))
     assert with_checks.counters["check_extensions"] > without.counters["check_extensions"] == 0
 
@@ -97,13 +97,13 @@ def test_a_solved_position_is_counted(capsys: pytest.CaptureFixture[str], tmp_pa
         positions.main(["--file", str(path)])
 
 
-def test_every_organ_is_a_switch_and_a_search_without_difference_is_even() -> None:
-    for organ, switches in organs.ORGANS.items():
-        for switch in switches if organs.concerns(GAME, organ) else ():
+def test_every_enhancement_is_a_switch_and_a_search_without_difference_is_even() -> None:
+    for enhancement, switches in enhancements.ENHANCEMENTS.items():
+        for switch in switches if enhancements.concerns(GAME, enhancement) else ():
             make_player(f"alphabeta:nodes=10,tt_mb=1,{switch}", GAME)
     game = load("connect_four")
-    first, again = (organs.play(game, "lmr", "nodes=300", 8, 0).as_json() for _ in range(2))
+    first, again = (enhancements.play(game, "lmr", "nodes=300", 8, 0).as_json() for _ in range(2))
     assert first["games"] == 8 and first["score"] == again["score"]
-    even = organs.play(game, "checks", "nodes=300", 8, 0)  # connect four knows none
+    even = enhancements.play(game, "checks", "nodes=300", 8, 0)  # connect four has no checks
     assert even.score().value == 0.5
-    assert organs.concerns(GAME, "checks") and not organs.concerns(game, "null")
+    assert enhancements.concerns(GAME, "checks") and not enhancements.concerns(game, "null")

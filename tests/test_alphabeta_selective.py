@@ -1,6 +1,6 @@
-"""Selective organs of alpha-beta: each with positions on which the search fails without it and succeeds with it.
+"""Selective switches of alpha-beta: each with positions on which the search fails without it and succeeds with it.
 
-The small ones are drawn. A node shows what EVAL says there to MAX, who moves first; `!` marks a tactical action.
+The small ones are drawn. A node shows EVAL for MAX, who moves first; `!` marks a tactical action.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ from base.bits import U
 from base.errors import UserError
 from base.seeds import mix
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
-from classical.alphabeta.fit_probcut import main as fit_probcut
+from classical.alphabeta.probcut.__main__ import main as fit_probcut
 from classical.eval import Eval, default_eval
 from games import Game, Rules, load
 from games.choice import Choice
@@ -103,7 +103,7 @@ def drawn(root: Node) -> Any:
 
 
 END: dict[str, Any] = {}
-OFF: dict[str, Any] = {"null": False, "lmr": False, "futility": False}  # so that each organ is seen alone
+OFF: dict[str, Any] = {"null": False, "lmr": False, "futility": False}  # so that each enhancement is seen alone
 
 
 def best(tree: Any, **settings: Any) -> str:
@@ -115,7 +115,7 @@ def chosen(tree: Any, **settings: Any) -> Choice:
     return AlphaBeta(BLANK, AlphaBetaSettings(**settings), Eval("drawn", 1, {"guess": 1.0})).choose(tree)
 
 
-def test_quiescence_sees_that_what_was_taken_is_taken_back() -> None:
+def test_quiescence_finds_the_recapture() -> None:
     #              MAX
     #       take! /   \ wait
     #       MIN +0.5   MIN +0.1
@@ -140,7 +140,7 @@ def test_quiescence_sees_that_what_was_taken_is_taken_back() -> None:
     assert best(tree, depth=2) == "wait"
 
 
-def test_nobody_stands_pat_where_the_rules_force_the_taking() -> None:
+def test_no_stand_pat_where_the_rules_force_a_capture() -> None:
     # As in checkers: after "lure" MIN must take, and MAX takes back twice. Standing pat MIN would keep +0.1 away.
     tree = drawn(
         (
@@ -156,8 +156,8 @@ def test_nobody_stands_pat_where_the_rules_force_the_taking() -> None:
     assert best(tree, depth=1, quiescence=True) == "lure"
 
 
-def test_quiescence_asks_no_eval_amid_a_turn() -> None:
-    # MIN takes once and must move on: whatever it does next, it is worse off. EVAL amid the turn (-0.9) is not to be believed.
+def test_quiescence_uses_no_eval_in_the_middle_of_a_turn() -> None:
+    # MIN takes once and must move on: every continuation is worse. EVAL in the middle of the turn (-0.9) must not count.
     tree = drawn(
         (
             0,
@@ -178,7 +178,7 @@ def test_quiescence_asks_no_eval_amid_a_turn() -> None:
     assert best(tree, depth=1, quiescence=True) == "offer"
 
 
-def test_singular_extension_sees_behind_a_delay() -> None:
+def test_singular_extension_finds_a_loss_beyond_a_delaying_move() -> None:
     # The horizon effect: MAX's loss of something is certain, but "delay" and a forced answer push it out of sight.
     #
     #              MAX
@@ -227,7 +227,7 @@ def test_an_action_much_better_than_all_others_is_searched_deeper() -> None:
     assert best(tree, depth=9) == "stay"
 
 
-def test_a_beam_of_one_misses_a_sacrifice_and_all_that_lose_are_not_all() -> None:
+def test_a_beam_of_one_misses_a_sacrifice_but_widens_where_all_lose() -> None:
     deep = {"win": (1, 1.0, END), "b": (1, 0.0, {"on": (0, 0.0, END)})}
     tree = drawn(
         (
@@ -255,7 +255,7 @@ def test_a_beam_of_one_misses_a_sacrifice_and_all_that_lose_are_not_all() -> Non
     assert BLANK.names[choice.action] == "y" and choice.value < 1.0
 
 
-# ── the organs that save nodes: drawn, the same answer from far fewer ──
+# ── the switches that save nodes: drawn, the same answer from far fewer ──
 
 
 def bush(mover: int, guess: float, plies: int, width: int = 3) -> Node:
@@ -268,7 +268,7 @@ def bush(mover: int, guess: float, plies: int, width: int = 3) -> Node:
 
 
 def saving(tree: Any, depth: int, counter: str, **switches: Any) -> float:
-    """By which factor an organ reduces the nodes of one iteration; the answer is the same, and the organ was at work."""
+    """By which factor an enhancement reduces the nodes of one iteration; the answer is the same, and the enhancement was at work."""
     alone: dict[str, Any] = {"depth": depth, "iterative": False, "tt": False}
     without, with_it = chosen(tree, **alone), chosen(tree, **alone, **switches)
     assert with_it.action == without.action
@@ -276,7 +276,7 @@ def saving(tree: Any, depth: int, counter: str, **switches: Any) -> float:
     return without.nodes / with_it.nodes
 
 
-def test_futility_leaves_what_is_far_outside_the_window() -> None:
+def test_futility_prunes_positions_far_outside_the_window() -> None:
     #           MAX
     #   stay  / give  \\  lure
     #  0.0   MIN   MIN -0.9: nothing that happens in three plies makes up for it
@@ -285,7 +285,7 @@ def test_futility_leaves_what_is_far_outside_the_window() -> None:
     assert saving(tree, 4, "futility_prunes", futility=True) > 3
 
 
-def test_a_null_move_shows_that_a_threat_is_none() -> None:
+def test_a_null_move_refutes_an_empty_threat() -> None:
     #           MAX
     #   stay  / give  \\  lure
     #  0.0   MIN   MIN -0.5: even if it passes, MAX finds nothing better than -0.4
@@ -295,7 +295,7 @@ def test_a_null_move_shows_that_a_threat_is_none() -> None:
     assert saving(tree, 4, "null_cutoffs", null=True) > 2
 
 
-def test_a_pass_that_saves_nothing_decides_nothing() -> None:
+def test_a_pass_that_loses_cuts_nothing_off() -> None:
     """Passing, MIN loses all: then it has to be searched, and is found to be lost."""
     forced: Node = (1, -0.5, {"gives": bush(0, 0.6, 3), "pass": bush(0, 0.6, 1)})
     tree = drawn((0, 0.0, {"stay": bush(1, 0.0, 3, 1), "lure": forced}))
@@ -310,22 +310,22 @@ def test_late_actions_are_searched_less_deep() -> None:
     assert saving(tree, 6, "reductions", lmr=True) > 1.5
 
 
-def test_late_actions_that_surprise_are_searched_in_full() -> None:
-    """The last of MIN's actions refutes, and shows it at the reduced depth too: it is searched again, and believed."""
+def test_late_actions_above_alpha_are_searched_in_full() -> None:
+    """The last of MIN's actions refutes, and shows it at the reduced depth too: it is searched again, and counts."""
     replies = dict(zip(("a", "b", "x", "y"), (bush(0, 0.1, 3) for _ in range(4)), strict=True))
     tree = drawn((0, 0.0, {"enter": (1, 0.1, replies | {"rest": bush(0, -0.6, 3)}), "stay": bush(1, -0.2, 3, 2)}))
     choice = chosen(tree, depth=5, lmr=True, iterative=False, tt=False)
     assert BLANK.names[choice.action] == "stay" and choice.counters["reduction_researches"] > 0
 
 
-def test_a_beam_keeps_to_what_eval_likes_best() -> None:
+def test_a_beam_keeps_the_best_actions_by_eval() -> None:
     tree = drawn((0, 0.0, {"enter": bush(1, 0.1, 4), "stay": bush(1, -0.1, 4)}))
     assert saving(tree, 5, "beam_prunes", beam=1) > 3
 
 
 # ── the same nodes reach further ──
 
-ORGANS: dict[str, tuple[str, dict[str, Any]]] = {
+ENHANCEMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "null": ("checkers", {"null": True}),
     "lmr": ("othello:size=6", {"lmr": True}),
     "futility": ("checkers", {"futility": True}),
@@ -356,9 +356,9 @@ def some_eval(game: Game) -> Eval:
     return Eval(game.name, game.version, {name: fixed.get(name, 0.0) for name in game.rules.feature_names})
 
 
-@pytest.mark.parametrize("organ", ORGANS)
-def test_with_the_same_nodes_an_organ_finds_what_is_not_found_without_it(organ: str) -> None:
-    name, switches = ORGANS[organ]
+@pytest.mark.parametrize("enhancement", ENHANCEMENTS)
+def test_with_the_same_nodes_an_enhancement_finds_what_is_not_found_without_it(enhancement: str) -> None:
+    name, switches = ENHANCEMENTS[enhancement]
     game, rng = load(name), np.random.default_rng(17)
     weights = some_eval(game)
 
@@ -380,8 +380,8 @@ def test_with_the_same_nodes_an_organ_finds_what_is_not_found_without_it(organ: 
     assert found > 0
 
 
-def test_organs_need_fewer_nodes_to_the_same_depth() -> None:
-    for organ, (name, switches) in ORGANS.items():
+def test_enhancements_need_fewer_nodes_to_the_same_depth() -> None:
+    for enhancement, (name, switches) in ENHANCEMENTS.items():
         game, rng = load(name), np.random.default_rng(3)
         weights, counts = some_eval(game), {False: 0, True: 0}
         for _ in range(10):
@@ -389,13 +389,13 @@ def test_organs_need_fewer_nodes_to_the_same_depth() -> None:
             for on in (False, True):
                 settings = AlphaBetaSettings(depth=8, tt_mb=1, **(OFF | switches if on else OFF))
                 counts[on] += AlphaBeta(game, settings, weights).choose(state).nodes
-        assert counts[True] < counts[False], organ
+        assert counts[True] < counts[False], enhancement
 
 
 # ── ProbCut ──
 
 
-def test_probcut_reaches_deeper_on_othello_and_counts_what_it_did() -> None:
+def test_probcut_reaches_deeper_on_othello_and_counts_its_cutoffs() -> None:
     game, rng = load("othello"), np.random.default_rng(5)
     nodes = {False: 0, True: 0}
     cuts = 0
@@ -422,7 +422,7 @@ def test_probcut_is_for_the_eval_whose_errors_were_measured(tmp_path: Any, monke
     assert (
         fit_probcut(["othello", "--positions", "40", "--depth", "3", "--eval", str(tmp_path / "other.eval.json")]) == 0
     )
-    fitted = AlphaBeta(game, settings, other)._workspace[0]["probcut"]
+    fitted = AlphaBeta(game, settings, other)._workspace[0]["pairs"]
     assert fitted[3, 0]["shallow"] == 1 and fitted[3, 0]["error"] > 0
 
 
@@ -431,16 +431,16 @@ def test_probcut_is_refused_where_errors_were_not_measured() -> None:
         AlphaBeta(load("connect_four"), AlphaBetaSettings(depth=4, probcut=True))
 
 
-def test_exact_turns_every_selective_organ_off() -> None:
+def test_exact_turns_every_selective_enhancement_off() -> None:
     everything = {"quiescence": True, "singular": True, "null": True, "lmr": True, "futility": True, "beam": 2}
     for name in ("checkers", "othello:size=6"):
         game, rng = load(name), np.random.default_rng(9)
         for _ in range(10):
             state = played(game, rng, 10)
             exact, plain = (
-                AlphaBeta(game, AlphaBetaSettings(depth=5, exact=True, tt_mb=1, **organs), some_eval(game)).choose(
+                AlphaBeta(game, AlphaBetaSettings(depth=5, exact=True, tt_mb=1, **switches), some_eval(game)).choose(
                     state
                 )
-                for organs in (everything, dict.fromkeys(everything, False))
+                for switches in (everything, dict.fromkeys(everything, False))
             )
             assert (exact.value, exact.nodes) == (plain.value, plain.nodes)

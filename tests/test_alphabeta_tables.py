@@ -48,7 +48,7 @@ def some_positions(game: Game, name: str, n: int, seed: int = 1) -> Any:
 
 
 @pytest.mark.parametrize("name", ["KQK", "KRK", "KPK"])
-def test_an_endgame_is_what_the_tables_say_within_its_first_moves(name: str) -> None:
+def test_an_endgame_has_the_value_of_the_tables_within_its_first_moves(name: str) -> None:
     knowing = player(CHESS, depth=30)
     for state, code in some_positions(CHESS, name, 200):
         search = searched(knowing, state)
@@ -65,7 +65,7 @@ def test_turns_of_several_jumps_are_looked_up_where_they_end(name: str) -> None:
         assert searched(knowing, state).score == score_of_code(code), CHECKERS.text(state)
 
 
-def test_the_rook_mates_as_fast_as_the_table_says_against_the_best_defence() -> None:
+def test_the_rook_mates_as_fast_as_in_the_table_against_the_best_defence() -> None:
     state, knowing = CHESS.parse("8/8/8/8/8/2k5/1R6/K7 w - - 0 1"), player(CHESS, nodes=5000)
     for left in range(31, 0, -1):
         assert abs(searched(knowing, state).score) == WIN - left
@@ -141,7 +141,7 @@ def test_a_counter_that_runs_out_before_the_mate_makes_it_a_draw() -> None:
 
 
 def test_a_pawn_move_that_starts_the_counter_anew_is_found() -> None:
-    """Won in more plies than are left, so that the table claims nothing; but whoever pushes the pawn has a hundred again."""
+    """Won in more plies than are left, so that the probe finds nothing; but a pawn move resets the counter to a hundred."""
     tables, knowing, found = load_tables(CHESS), player(CHESS, depth=2), 0
     for state, code in some_positions(CHESS, "KPK", 600, seed=2):
         if value_of(code) < 0 or plies_of(code) <= 20:
@@ -159,7 +159,7 @@ def test_a_pawn_move_that_starts_the_counter_anew_is_found() -> None:
 # ── the switch ──
 
 
-def test_exact_searches_look_nothing_up() -> None:
+def test_exact_searches_use_no_tables() -> None:
     state = CHESS.parse("8/8/8/8/8/2k5/1R6/K7 w - - 0 1")
     choice = player(CHESS, depth=3, exact=True).choose(state)
     assert choice.counters["endgame_hits"] == 0 and not choice.proven

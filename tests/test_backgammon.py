@@ -158,7 +158,7 @@ def random_play(rng, game=GAME, state=None):
 
 
 def random_positions(rng, n, most):
-    """Boards that nobody reached by playing, with up to `most` checkers of each player still on them."""
+    """Random boards, not reached by playing, with up to `most` checkers of each player still on them."""
     while n:
         own, other = ({}, {})
         for side in (own, other):
@@ -246,7 +246,7 @@ def test_random_boards_agree_with_the_letter(most):
 
 
 def test_no_order_of_a_double_comes_less_far_than_another():
-    """The reason why a double's moves need no looking ahead."""
+    """Why the moves of a double need no look-ahead."""
     for state in random_positions(np.random.default_rng(9), 600, 6):
         own, other = sides(state)
         for die in range(1, 7):
@@ -279,7 +279,7 @@ def test_checkers_on_the_bar_enter_first():
     state = position({25: 2, 6: 5}, {3: 2}, "31")
     assert legal(state) == "bar/24"  # the 3 is closed
     after = GAME.result(state, GAME.action(state, "bar/24"))
-    assert (GAME.to_move(after), after.mover) == (CHANCE, 1)  # the second one can't enter, nobody else may move
+    assert (GAME.to_move(after), after.mover) == (CHANCE, 1)  # the second one can't enter, no other may move
 
 
 def test_a_closed_board_passes_by_itself():
@@ -315,7 +315,7 @@ def test_bearing_off_takes_the_smallest_die_that_suffices():
 
 
 def test_the_last_checker_too_is_borne_off_with_both_dice():
-    """As GNU Backgammon and OpenSpiel have it; nobody is better or worse off for it."""
+    """As in GNU Backgammon and OpenSpiel; it makes no difference to either player."""
     state = position({3: 1}, {1: 2}, "31")
     assert legal(state) == "3/2"
     assert GAME.utility(GAME.play("3/2 2/off", state))[0] == 1 / 3
@@ -379,8 +379,8 @@ def test_the_first_roll_is_no_double():
 #
 # Where it differs, by its own choice, as the tests below take for granted or show:
 # - two checkers are one action, a double is two such actions running; who can't move has an action that passes;
-# - its first roll also says who begins: 30 outcomes, of which ours are the 15 where player 0 does;
-# - stakes are 1, 2, 3; in hyper-backgammon it knows no gammons;
+# - its first roll also determines who begins: 30 outcomes, of which ours are the 15 where player 0 does;
+# - stakes are 1, 2, 3; in hyper-backgammon it has no gammons;
 # - it stops games after 500 turns (an option), ours after 3000 plies.
 # The rules of movement are the same: the larger die, bearing off, as many dice as can be played.
 
@@ -479,7 +479,7 @@ def test_openspiel_passes_where_our_turn_ends_by_itself():
     assert (after.mover, GAME.to_move(after)) == (1 - mover, CHANCE)
 
 
-def test_openspiels_first_roll_also_says_who_begins():
+def test_openspiels_first_roll_also_determines_who_begins():
     outcomes = SPIEL.new_initial_state().chance_outcomes()
     assert len(outcomes) == 30
     assert {probability for _, probability in outcomes} == {1 / 30}
@@ -501,7 +501,7 @@ def test_hyper_backgammon_has_gammons_and_openspiels_has_none():
 
 
 def test_position_ids_are_gnu_backgammons():
-    """The start, and what GNU Backgammon shows after 3-1: 8/5 6/5, seen by the opponent and by whoever played it."""
+    """The start, and what GNU Backgammon shows after 3-1: 8/5 6/5, seen by the opponent and by the player who played it."""
     assert GAME.text(GAME.initial()) == f"{START}:0:first"
     assert GAME.text(GAME.play("31")) == f"{START}:0:31"
     assert GAME.text(GAME.play("31 8/5 6/5")) == "sGfwATDgc/ABMA:1:-"
@@ -597,7 +597,7 @@ def test_any_text_is_a_playable_position_or_a_user_error(text):
         assert plies <= GAME.rules.max_plies
 
 
-def test_the_board_as_people_see_it():
+def test_render():
     state = position({25: 2, 6: 8, 4: 1}, {25: 1, 6: 5, 24: 2}, "5")
     lines = GAME.render(state).splitlines()
     assert lines[0] == lines[0].rstrip() == " 13 14 15 16 17 18  bar  19 20 21 22 23 24"

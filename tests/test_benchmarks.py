@@ -127,7 +127,7 @@ def ladder() -> list[dict[str, Any]]:
     return list(ablation.rows(load("connect_four"), Options(positions=2, depth=5, nodes=12_000, mb=1)))
 
 
-def test_the_ladder_of_organs_leads_from_minimax_to_the_usual_search() -> None:
+def test_the_steps_of_the_ablation_lead_from_minimax_to_the_default_search() -> None:
     chess = load("chess")
     steps = list(ablation.steps(chess))
     assert [step.name for step in steps[:2]] == [ablation.MINIMAX, ablation.BARE]
@@ -136,7 +136,7 @@ def test_the_ladder_of_organs_leads_from_minimax_to_the_usual_search() -> None:
     assert ablation.settings(last, depth=3) == AlphaBetaSettings(depth=3)
 
 
-def test_what_takes_too_many_nodes_is_extrapolated_and_marked(ladder: list[dict[str, Any]]) -> None:
+def test_figures_beyond_the_limit_of_nodes_are_extrapolated_and_marked(ladder: list[dict[str, Any]]) -> None:
     minimax, bare = ladder[:2]
     assert minimax["depth"] == 4 and "nodes" in minimax["extrapolated"]
     assert minimax["by depth"][1] == pytest.approx(1 + 7 + 49, abs=3)
@@ -146,7 +146,7 @@ def test_what_takes_too_many_nodes_is_extrapolated_and_marked(ladder: list[dict[
     assert bare["of bare"] == bare["seen"] == 1
 
 
-def test_organs_that_a_game_lacks_are_not_listed(ladder: list[dict[str, Any]]) -> None:
+def test_enhancements_that_a_game_lacks_are_not_listed(ladder: list[dict[str, Any]]) -> None:
     names = [row["step"] for row in ladder]
     assert "+ tt" in names and "+ checks" not in names and "+ null" not in names
 
@@ -159,7 +159,7 @@ def test_a_uniform_trees_nodes_are_extrapolated_exactly() -> None:
     assert ablation.extrapolated(leaves[:2], 8) is None
 
 
-def test_an_exact_organ_that_changes_a_value_ends_the_run() -> None:
+def test_an_exact_enhancement_that_changes_a_value_ends_the_run() -> None:
     game, known = load("connect_four"), [[0.25, 0.5]]
     step = ablation.Step("+ tt", "exact", {})
     ablation.compare(game, step, known, [[0.25, 0.5], [0.0, 0.0]])
@@ -222,7 +222,7 @@ def test_a_wrong_option_is_a_mistake(arguments: list[str], message: str, capsys:
 # ── the arena ──
 
 
-def test_a_perfect_player_keeps_what_openings_are_worth_and_a_random_one_does_not() -> None:
+def test_a_perfect_player_keeps_the_values_of_openings_and_a_random_one_does_not() -> None:
     game = load("tic_tac_toe")
     perfect = never_loses.outcomes(Match(game, "solver:mb=1", "random", 1, "plies=2"), 8, 0)
     assert sum(perfect.values()) == 16 and not any(result < worth for worth, result in perfect)
@@ -232,7 +232,7 @@ def test_a_perfect_player_keeps_what_openings_are_worth_and_a_random_one_does_no
     assert drawn.split() == ["drawn", "4", "1", "0", "3", "25.0%"]
 
 
-def test_giving_something_away_is_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_result_below_the_openings_value_is_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     rest = ["--against", "solver:mb=1", "--games", "12", "--openings", "plies=2", "--workers", "0", "--json"]
     assert never_loses.main(["tic_tac_toe", "--player", "random", *rest]) == 1
     found = json.loads(capsys.readouterr().out)

@@ -42,7 +42,7 @@ def random_records(game, n, seed=1):
     return found
 
 
-def test_results_count_for_whoever_made_the_move():
+def test_results_count_for_the_player_of_the_move():
     book = build_book(TIC, records(), plies=12, min_games=1)
     assert named(book, TIC.initial()) == {"b2": (3, 3 / (3 + PRIOR)), "a1": (1, -1 / (1 + PRIOR))}
     assert named(book, TIC.play("b2")) == {"a1": (3, -3 / (3 + PRIOR))}
@@ -62,7 +62,7 @@ def test_rare_moves_and_late_plies_are_left_out():
     assert len(book) == 2 and book.games == 4
 
 
-def test_games_without_an_outcome_say_nothing():
+def test_games_without_an_outcome_are_left_out_of_a_book():
     book = build_book(TIC, records(["b2 a1", WON]), min_games=1)
     assert book.games == 1 and named(book, TIC.initial())["b2"][0] == 1
 
@@ -74,7 +74,7 @@ def test_a_move_made_twice_in_a_position_of_one_game_counts_once():
     assert named(book, chess.initial()) == {"g1f3": (1, 0.0)}
 
 
-def test_choices_come_as_often_as_their_weights_say():
+def test_choices_are_drawn_in_proportion_to_weight():
     book, rng = build_book(TIC, records(), min_games=1), generator(3, "book")
     counts = Counter(book.choose(TIC.initial(), rng) for _ in range(4000))
     weights = {action: weight(games, score) for action, games, score in book.moves(TIC.initial())}
@@ -83,13 +83,13 @@ def test_choices_come_as_often_as_their_weights_say():
     assert set(counts) == set(weights)
 
 
-def test_a_book_ends_somewhere():
+def test_a_position_outside_the_book_has_no_choice():
     book = build_book(TIC, records(), min_games=1)
     assert book.choose(TIC.play("c3"), generator(0, "x")) is None
     assert book.choose(TIC.play(WON), generator(0, "x")) is None  # finished
 
 
-def test_what_the_past_forbids_is_not_proposed():
+def test_moves_illegal_by_history_are_not_proposed():
     """Superko: the same stones and mover, but retaking would repeat a board."""
     go = load("go:size=3")
     fresh = next(record for record in random_records(go, 200, seed=2) if len(record) > 12)
@@ -166,7 +166,7 @@ def test_a_book_of_other_keys_is_refused(saved):
         (2, '{"key": "ffffffffffffffff", "moves": {"a1": [1, NaN]}}', "a number of games and a sum"),
     ],
 )
-def test_a_line_that_makes_no_sense_is_named(saved, number, line, complaint):
+def test_a_malformed_line_is_named(saved, number, line, complaint):
     lines = saved.read_text().splitlines()
     lines[number] = line
     saved.write_text("\n".join(lines))

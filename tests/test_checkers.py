@@ -114,7 +114,7 @@ class Slow:
         self.seen[self.position()] += self.jumper is None
 
     def outcome(self):
-        """Utilities by player, None while the game goes on."""
+        """Utilities by player, None while the game is not over."""
         if not self.moves():
             return (1.0, -1.0) if self.mover == "w" else (-1.0, 1.0)
         return (0.0, 0.0) if self.quiet == 80 or self.seen[self.position()] == 3 else None
@@ -266,7 +266,7 @@ def test_movement(law, position, expected):
     assert names(at(position)) == sorted(expected.split()), law
 
 
-def test_the_jumping_piece_goes_on_as_long_as_it_can():
+def test_the_jumping_piece_continues_as_long_as_it_can():
     state = at("B:W6,14,22,32:BK1,5")
     assert names(state) == ["1x10"]
     state = GAME.play("1x10", state)
@@ -279,12 +279,12 @@ def test_the_jumping_piece_goes_on_as_long_as_it_can():
     assert state.jumper == -1
 
 
-def test_only_the_jumping_piece_goes_on():
+def test_only_the_jumping_piece_continues():
     state = GAME.play("10x19", at("B:W14,15,24,30:B9,10"))
     assert names(state) == ["19x28"]  # 9 could jump as well
 
 
-def test_no_piece_jumps_on_after_another_has_jumped():
+def test_no_piece_continues_after_another_has_jumped():
     state = GAME.play("10x19", at("B:W14,15,30:B9,10"))
     assert GAME.to_move(state) == 1
 
@@ -301,13 +301,13 @@ def test_crowning_by_a_step_ends_the_turn():
     assert GAME.text(GAME.play("5-1", at("W:W5:B28"))) == "B:WK1:B28"
 
 
-def test_a_king_on_the_last_row_jumps_on():
+def test_a_king_on_the_last_row_continues_to_jump():
     state = GAME.play("22x31", at("B:W26,27,9:BK22"))
     assert names(state) == ["31x24"]
 
 
 def test_the_taken_piece_leaves_the_board_at_once():
-    """A king goes round four pieces and over its own square of departure, which it has left."""
+    """A king jumps around four pieces and across the square that it started from, which is empty now."""
     state = GAME.play("10x19 19x26 26x17", at("B:W14,15,22,23,32:BK10"))
     assert names(state) == ["17x10"]
     state = GAME.play("17x10", state)
@@ -367,21 +367,21 @@ def test_third_occurrence_draws():
 
 
 def test_kings_that_change_places_repeat_the_position():
-    """Which of two kings stands where makes no difference."""
+    """Two kings that have changed places give the same position."""
     change_places = "1-5 32-27 6-1 27-32 5-9 32-27 9-6 27-32 "
     state = GAME.play(change_places + "1-5 32-27 6-1 27-32 5-9 32-27 9-6", at("B:WK32:BK1,K6"))
     assert not GAME.is_terminal(state)
     assert GAME.is_terminal(GAME.play("27-32", state))
 
 
-def test_positions_before_a_move_of_a_man_are_forgotten():
+def test_positions_before_a_move_of_a_man_do_not_count_as_repeated():
     state = GAME.play("1-6 32-27 6-1 27-32 21-25 32-27 1-6 27-32 6-1 32-27 1-6 27-32", at("B:WK32:BK1,21"))
     assert not GAME.is_terminal(state)
     assert state.recorded == 7
 
 
 def test_steps_beyond_the_draw_stay_within_the_record():
-    """Perft and searches of movement go on past a draw; interpreted code raises where an index leaves the trail."""
+    """Perft and searches of movement continue past a draw; interpreted code raises where an index leaves the trail."""
     state, rng, actions = at("B:WK32:BK1"), generator(3, "beyond"), np.zeros(RULES.max_legal, np.int32)
     with np.errstate(over="ignore"):
         for _ in range(300):
@@ -598,7 +598,7 @@ def test_features_are_antisymmetric_and_finite():
         ("W:WK32:BK1", "to move", 1),
     ],
 )
-def test_features_mean_what_they_say(position, feature, expected):
+def test_features_of_drawn_positions(position, feature, expected):
     state = at(position)
     mover = 0 if feature != "to move" else None
     assert GAME.features(state, mover)[feature] == expected

@@ -237,7 +237,7 @@ def test_third_occurrence_draws_only_with_the_same_rights():
 def test_en_passant_square_is_there_only_where_the_capture_is_legal():
     for fen, move, square in (
         ("4k3/8/8/8/1p6/8/P7/4K3 w - - 0 1", "a2a4", "a3"),
-        ("4k3/8/8/8/8/8/P7/4K3 w - - 0 1", "a2a4", "-"),  # nobody to take
+        ("4k3/8/8/8/8/8/P7/4K3 w - - 0 1", "a2a4", "-"),  # no pawn that could capture
         ("8/8/8/8/Kp5r/8/2P5/4k3 w - - 0 1", "c2c4", "c3"),
         ("8/8/8/8/kp5R/8/2P5/4K3 w - - 0 1", "c2c4", "-"),  # two pawns would leave the rank
         ("1k6/8/8/8/1p6/8/2P5/1R2K3 w - - 0 1", "c2c4", "-"),  # pinned on the file
@@ -266,7 +266,7 @@ def test_a_pawn_may_not_be_taken_in_passing_a_move_later():
         ("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1", "h8h1", "Qq"),
     ],
 )
-def test_castling_rights_go_with_king_and_rook(fen, move, rights):
+def test_castling_rights_are_lost_with_moves_of_king_and_rook(fen, move, rights):
     assert GAME.text(GAME.play(move, GAME.parse(fen))).split()[2] == rights
 
 
@@ -314,7 +314,7 @@ def test_passing():
         assert state == before and GAME.text(state) == fen
 
 
-def test_nothing_before_a_pass_occurs_again():
+def test_no_position_before_a_pass_counts_as_repeated():
     state = GAME.play("g1f3 g8f6 f3g1 f6g8 g1f3 g8f6")
     assert state.repetitions == 1
     null_result(state)
@@ -364,7 +364,7 @@ def test_planes():
     assert (again[17] == np.float32(0.04)).all() and (again[18] == 1).all()
 
 
-def test_features_are_antisymmetric_and_say_what_they_are_called():
+def test_features_are_antisymmetric_and_count_what_they_name():
     state = GAME.parse("r1b2rk1/ppp2ppp/8/8/3P4/8/PP4PP/R2QR1K1 w - - 0 1")
     white, black = GAME.features(state, 0), GAME.features(state, 1)
     assert white == {name: -value for name, value in black.items()}
@@ -446,7 +446,7 @@ def test_other_positions_are_in_no_endgame_class():
         ("4k3/8/8/8/8/3n1n2/8/4K3 w - - 0 1", "expected a check that one move can give, got one from d3, f3"),
     ],
 )
-def test_parse_says_what_is_wrong(text, message):
+def test_parse_errors_name_what_is_wrong(text, message):
     with pytest.raises(UserError, match=message):
         GAME.parse(text)
 

@@ -8,4 +8,4 @@ from games.engine.doctor import examine
 
 @pytest.mark.parametrize("name", variants())
 def test_every_game_holds_to_the_laws(name):
-    assert [str(finding) for finding in examine(load(name), games=200, seconds=2)] == []
+    assert [str(finding) for finding in examine(load(name), count=200, seconds=2)] == []

@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong: bugs planted in copies of a game are each named, with the function to look at."""
+"""The doctor finds planted bugs: each breaks its law, with the function to look at."""
 
 import subprocess
 import sys
@@ -9,17 +9,15 @@ import pytest
 import games
 from base.errors import UserError
 from games import load
-from games.__main__ import main as doctor
 from games.engine import laws
-from games.engine.doctor import Patient, examine
+from games.engine.doctor import GameUnderTest, examine
 
-ROOT = Path(games.__file__).parent.parent
 SOURCES = {
     name: (Path(games.__file__).parent / f"{name}.py").read_text()
     for name in ("checkers", "connect_four", "nim", "tic_tac_toe")
 }
 
-# what is planted: a game, words of its file, other words, the law that breaks, the function to look at
+# by name: game, text of its file, the text that replaces it, the law that breaks, the function to look at
 BUGS = {
     "a drawn board is forgotten": (
         "tic_tac_toe",
@@ -32,7 +30,7 @@ BUGS = {
         "nim",
         "n += 1\n        return n",
         "n += 1\n        actions[n] = actions[0]\n        return n + 1 if n > 0 else 0",
-        laws.there_is_a_legal_action,
+        laws.actions_are_listed_once,
         "legal_actions",
     ),
     "an index runs out of its array": (
@@ -67,35 +65,35 @@ BUGS = {
         "tic_tac_toe",
         "return 1.0 if completes_line(",
         "state.plies += 2 - state.plies % 2 * 2\n        return 1.0 if completes_line(",
-        laws.questions_change_nothing,
+        laws.other_functions_change_nothing,
         "gain",
     ),
-    "a question moves a stone": (
+    "a key moves a stone": (
         "connect_four",
         "return mix(state.stones[0] + occupied + BOTTOM)",
         "state.plies = 0\n        return mix(state.stones[0] + occupied + BOTTOM)",
-        laws.questions_change_nothing,
+        laws.other_functions_change_nothing,
         "key",
     ),
     "both players win": (
         "connect_four",
         "return 1.0 if state.winner == player else -1.0",
         "return 1.0",
-        laws.utilities_fit,
+        laws.utilities_sum_to_zero,
         "utility or zero_sum",
     ),
     "a win is worth more than declared": (
         "connect_four",
         "return 1.0 if state.winner == player else -1.0",
         "return 0.5 if state.winner == player else -0.5",
-        laws.utilities_fit,
+        laws.utilities_are_declared,
         "utility or values",
     ),
     "a column is not seen": (
         "connect_four",
         "planes[seat, ROWS - 1 - row, column] = stones >>",
         "planes[seat, ROWS - 1 - row, max(column, 1)] = stones >>",
-        laws.observations_tell_moves,
+        laws.observations_determine_moves,
         "observe or action_view",
     ),
     "the mirror is askew": (
@@ -109,14 +107,14 @@ BUGS = {
         "connect_four",
         "return mix(state.stones[0] + occupied + BOTTOM)",
         "return mix(occupied)",
-        laws.keys_are_positions,
+        laws.keys_identify_positions,
         "key",
     ),
     "the key depends on the path": (
         "connect_four",
         "return mix(state.stones[0] + occupied + BOTTOM)",
         "return mix(state.stones[0] + occupied + BOTTOM + U(state.last))",
-        laws.keys_are_positions,
+        laws.keys_identify_positions,
         "key",
     ),
     "a feature has lost its sign": (
@@ -137,21 +135,21 @@ BUGS = {
         "connect_four",
         "names=[str(column + 1) for",
         'names=[f"column {column + 1}" for',
-        laws.names_parse_back,
+        laws.names_and_texts_parse_back,
         "names",
     ),
     "a position is read with its colours exchanged": (
         "connect_four",
         'stones["xo".index(mark)] |=',
         'stones["ox".index(mark)] |=',
-        laws.names_parse_back,
+        laws.names_and_texts_parse_back,
         "text or parse",
     ),
     "a capture is not listed": (
         "connect_four",
         "        gain=gain,\n",
         "        gain=gain,\n        tactical_actions=lambda state, actions: 0,\n",
-        laws.tactics_are_gains,
+        laws.tactical_actions_have_a_gain,
         "tactical_actions or gain",
     ),
     "some actions are drawn more often": (
@@ -165,28 +163,28 @@ BUGS = {
         "nim",
         "gain=gain,",
         "gain=gain, null_result=lambda state: True,",
-        laws.a_null_move_passes,
+        laws.null_moves_pass,
         "null_result",
     ),
     "the counter draws a ply too soon": (
         "checkers",
         "return LIMIT - int(state.quiet)",
         "return LIMIT - int(state.quiet) + 1",
-        laws.the_past_draws_in_time,
+        laws.history_draws_no_sooner,
         "plies_to_draw",
     ),
     "a draw by repetition is not foreseen": (
         "checkers",
         "if stood_earlier(state, last, 1):\n                return 0",
         "if stood_earlier(state, last, 1):\n                break",
-        laws.the_past_draws_in_time,
+        laws.history_draws_no_sooner,
         "plies_to_draw",
     ),
-    "draws by the past are not declared": (
+    "draws by history are not declared": (
         "checkers",
         "        plies_to_draw=plies_to_draw,\n",
         "",
-        laws.the_past_draws_in_time,
+        laws.history_draws_no_sooner,
         "plies_to_draw",
     ),
 }
@@ -208,11 +206,11 @@ def planted(folder, source, old, new):
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_named(bug, tmp_path):
     source, old, new, law, function = BUGS[bug]
-    findings = examine(load(planted(tmp_path, source, old, new)), games=100, seconds=1)
+    findings = examine(load(planted(tmp_path, source, old, new)), count=100, seconds=1)
     found = {finding.law: finding for finding in findings}
-    name = laws.name_of(law)
-    if bug in LATE and name not in found:  # on a fast machine the interpreted games of the law before get that far
-        name = laws.name_of(laws.can_be_played)
+    name = law.sentence
+    if bug in LATE and name not in found:  # on a fast machine the interpreted games of can_be_played are long enough
+        name = laws.can_be_played.sentence
     assert name in found, [str(finding) for finding in findings]
     finding = found[name]
     assert finding.function.startswith(function)
@@ -222,9 +220,9 @@ def test_a_planted_bug_is_named(bug, tmp_path):
 
 LATE = {"an index runs out of its array late in the game"}
 
-# What a bug breaks besides its own law, because it really does.
+# Other laws that a bug breaks.
 SIDE_EFFECTS = {
-    "a column is not seen": {laws.name_of(laws.symmetries_hold)},
+    "a column is not seen": {laws.symmetries_hold.sentence},
 }
 
 DICE = '''
@@ -261,20 +259,15 @@ def game():
 def test_chances_that_do_not_sum_to_one_are_named(odds, is_sound, tmp_path):
     path = tmp_path / "dice.py"
     path.write_text(DICE.replace("ODDS", odds))
-    findings = [(finding.law, finding.function) for finding in examine(load(str(path)), games=50, seconds=1)]
-    assert findings == ([] if is_sound else [(laws.name_of(laws.chances_sum_to_one), "chance")])
-
-
-def test_example_of_the_docs_is_sound(capsys):
-    assert doctor(["doctor", str(ROOT / "docs" / "pop_three.py"), "--games", "50"]) == 0
-    assert "nothing found" in capsys.readouterr().out
+    findings = [(finding.law, finding.function) for finding in examine(load(str(path)), count=50, seconds=1)]
+    assert findings == ([] if is_sound else [(laws.probabilities_sum_to_one.sentence, "chance")])
 
 
 def test_an_action_without_a_number_ends_the_examination_without_a_crash(tmp_path):
     path = tmp_path / "dice.py"
     path.write_text(DICE.replace("actions[1] = 0, 1", "actions[1] = 0, 2").replace("ODDS", "0.5"))
-    findings = [(finding.law, finding.seen) for finding in examine(load(str(path)), games=20, seconds=1)]
-    assert findings == [(laws.name_of(laws.there_is_a_legal_action), "action 2; expected 0 to 1")]
+    findings = [(finding.law, finding.seen) for finding in examine(load(str(path)), count=20, seconds=1)]
+    assert findings == [(laws.there_is_a_legal_action.sentence, "action 2; expected 0 to 1")]
 
 
 def test_what_fails_interpreted_only_late_in_a_game_is_named(tmp_path, monkeypatch):
@@ -283,9 +276,11 @@ def test_what_fails_interpreted_only_late_in_a_game_is_named(tmp_path, monkeypat
     late = "        state.rolls += 1\n        if state.rolls == 30:\n            state.total = 300\n"
     path.write_text(text.replace("        state.rolls += 1\n", late).replace("ODDS", "0.5"))
     # The first law is cut short at ply 8, as it is in any game that is long and slow.
-    monkeypatch.setattr(Patient, "plies_affordable", lambda self, seconds, *spent: 8 if seconds < self.seconds else 40)
-    (finding,) = examine(load(str(path)), games=5, seconds=1)
-    assert finding.law == laws.name_of(laws.same_in_three_ways)
+    monkeypatch.setattr(
+        GameUnderTest, "plies_affordable", lambda self, seconds, *spent: 8 if seconds < self.seconds else 40
+    )
+    (finding,) = examine(load(str(path)), count=5, seconds=1)
+    assert finding.law == laws.same_in_three_ways.sentence
     assert finding.function.startswith("result (dice.py, line ")
     assert finding.seen.startswith("interpreted: OverflowError: ")
     assert len(finding.actions.split()) == 29
@@ -293,21 +288,21 @@ def test_what_fails_interpreted_only_late_in_a_game_is_named(tmp_path, monkeypat
 
 def test_a_finding_shows_the_position_and_the_way_there(tmp_path):
     source, old, new, _, _ = BUGS["a drawn board is forgotten"]
-    (finding,) = examine(load(planted(tmp_path, source, old, new)), games=100, seconds=1)
+    (finding,) = examine(load(planted(tmp_path, source, old, new)), count=100, seconds=1)
     game = load("tic_tac_toe")
     assert game.render(game.play(finding.actions)) == finding.drawn
     assert len(finding.actions.split()) == 9
 
 
-def test_the_command_says_what_it_found_and_leaves_with_one(tmp_path):
+def test_the_command_prints_what_it_found_and_exits_with_one(tmp_path):
     source, old, new, law, function = BUGS["games are longer than declared"]
     path = planted(tmp_path, source, old, new)
     command = [sys.executable, "-m", "games", "doctor", path, "--games", "20"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
-    assert laws.name_of(law) in done.stdout and function in done.stdout and "Traceback" not in done.stderr
+    assert law.sentence in done.stdout and function in done.stdout and "Traceback" not in done.stderr
 
 
 def test_no_games_are_refused():
     with pytest.raises(UserError, match="games: expected at least 1, got 0"):
-        examine(load("nim"), games=0)
+        examine(load("nim"), count=0)

@@ -54,7 +54,7 @@ def box_sides(rows: int, cols: int) -> list[frozenset[str]]:
 
 
 class Reference:
-    """The game as sets of names, as slow as it is plain."""
+    """The game as sets of names: slow and plain."""
 
     def __init__(self, rows: int, cols: int, players: int) -> None:
         self.boxes = box_sides(rows, cols)
@@ -259,7 +259,7 @@ def test_one_line_may_take_two_boxes() -> None:
     assert game.utility(after) == (1, -1)
 
 
-def test_whoever_takes_a_box_moves_again_and_otherwise_the_next_player() -> None:
+def test_a_player_who_takes_a_box_moves_again_and_otherwise_the_next_player() -> None:
     game = dots_and_boxes("rows=2,cols=2,players=3")
     state = game.play("a1b1 a1a2 b1b2")
     assert state.mover == 0  # three lines, three players
@@ -366,21 +366,21 @@ def test_chains_of_a_drawn_position(options: str, text: str, expected: dict[str,
     assert {name: found[name] for name in expected} == expected
 
 
-def test_long_chain_rule_says_who_wins_where_no_safe_line_and_no_box_is_left() -> None:
+def test_long_chain_rule_predicts_the_winner_where_no_safe_line_and_no_box_is_left() -> None:
     """In five of six such positions on 3×3 boxes at least, by the solver."""
     table, names = margins(3, 3)
     game = dots_and_boxes()
-    agreed, asked = 0, 0
+    agreed, count = 0, 0
     for seed in range(800):
         state, drawn = game.initial(), 0
         for i in np.random.default_rng(seed).permutation(len(names)):
             found = game.features(state)
             if found["safe lines"] == 0 == found["boxes ready to take"] and drawn + 1 < len(table):
-                asked += 1
+                count += 1
                 agreed += np.sign(table[drawn]) == found["long chain rule"]
             game._result(state, game._ids[names[i]])
             drawn |= 1 << int(i)
-    assert asked >= 25 and 6 * agreed >= 5 * asked
+    assert count >= 25 and 6 * agreed >= 5 * count
 
 
 @pytest.mark.parametrize("options", SIZES)
@@ -423,7 +423,7 @@ def test_equal_keys_mean_equal_positions(options: str) -> None:
     assert len(set(seen.values())) == len(seen) and met_again > 300
 
 
-def test_key_forgets_who_took_which_box() -> None:
+def test_key_does_not_depend_on_who_took_which_box() -> None:
     game = dots_and_boxes("rows=2,cols=2")
     assert game.key(game.parse("--/|A|B|/--/|..../.. A")) == game.key(game.parse("--/|B|A|/--/|..../.. A"))
     assert game.key(game.parse("--/|A|B|/--/|..../.. A")) != game.key(game.parse("--/|A|A|/--/|..../.. A"))
@@ -524,7 +524,7 @@ def test_parse_takes_any_text_or_refuses_it(text: str) -> None:
 
 @settings(max_examples=3000, deadline=None)
 @given(NEARLY)
-def test_parse_takes_any_slip_of_the_pen_or_refuses_it(slip: tuple[int, int, int, str]) -> None:
+def test_parse_takes_any_typing_error_or_refuses_it(slip: tuple[int, int, int, str]) -> None:
     seed, ply, at, mark = slip
     game = dots_and_boxes("rows=2,cols=2")
     text = game.text(fuzzed_positions(seed)[ply])
@@ -537,7 +537,7 @@ def fuzzed_positions(seed: int) -> list[Any]:
 
 
 def accepted_or_refused(text: str) -> None:
-    """What is accepted is whole: it says itself again, and the game can be played to its end."""
+    """What is accepted is a sound position: its text leads back to it, and the game can be played to its end."""
     game = dots_and_boxes("rows=2,cols=2")
     try:
         state = game.parse(text)

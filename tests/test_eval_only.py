@@ -40,7 +40,7 @@ def test_every_iteration_leaves_weights_that_play(whole: Path) -> None:
     assert len({path.read_bytes() for path in files}) == 4
 
 
-def test_network_and_eval_are_judged_on_the_same_new_games(whole: Path) -> None:
+def test_network_and_eval_are_measured_on_the_same_new_games(whole: Path) -> None:
     history = read_history(whole)
     for measure in ("loss", "sign", "brier"):
         assert history.series(f"fresh/value {measure}")[0] == [8, 16, 24, 32]
@@ -124,7 +124,7 @@ def test_fitted_alone_from_a_run_and_by_its_name(whole: Path, tmp_path: Path, mo
     assert "32 games" in capsys.readouterr().out
 
 
-def test_material_alone_stands_beside_the_whole_in_chess(tmp_path: Path, capsys: Any) -> None:
+def test_material_alone_is_a_column_in_chess(tmp_path: Path, capsys: Any) -> None:
     game = load("chess")
     (tmp_path / "games.pgn").write_text('[Result "1-0"]\n\n1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7# 1-0\n' * 2)
     assert main(["chess", "--eval-only", "--from-games", str(tmp_path), "--out", str(tmp_path / "x.json")]) == 0

@@ -58,7 +58,7 @@ def test_every_game_with_features_has_weights(name):
     assert weights.array(load(name)).dtype == np.float32
 
 
-def test_a_game_without_features_is_worth_nothing_to_anybody():
+def test_a_game_without_features_has_an_eval_of_zero():
     game = load("tree:two_ply.json")
     assert default_eval(game).value(game, game.initial(), 0) == 0.0
     assert default_eval(game).array(game).shape == (0,)
@@ -106,7 +106,7 @@ def fitted():
     )  # fmt: skip
 
 
-def test_the_file_is_small_and_a_person_can_read_it(tmp_path):
+def test_the_file_is_small_and_readable(tmp_path):
     path = tmp_path / "nim.eval.json"
     default_eval(load("nim")).save(path)
     assert path.read_text() == (
@@ -185,7 +185,7 @@ def test_a_file_that_does_not_fit_is_refused_in_one_line(data, expected, tmp_pat
     assert "\n" not in str(refusal.value)
 
 
-def test_a_player_that_there_is_not_has_no_eval():
+def test_a_nonexistent_player_has_no_eval():
     game = load("nim")
     with pytest.raises(UserError, match="player: expected 0 to 1, got 2"):
         default_eval(game).value(game, game.initial(), 2)

@@ -179,8 +179,8 @@ def test_eval_of_three_players_sums_to_zero_where_the_game_does_and_stays_inside
     assert seen > 0  # some had to be shrunk
 
 
-def test_no_cut_off_falls_inside_a_turn():
-    """A jump at depth 1 goes on until the turn ends; a line that closes a box at depth 1 is followed by another."""
+def test_a_turn_is_never_cut():
+    """A jump at depth 1 is searched until the turn ends; a line that closes a box at depth 1 is followed by another."""
     checkers, boxes = load("checkers"), load("dots_and_boxes:rows=1,cols=2")
     for game, state in (
         (checkers, checkers.parse("B:W15,23,24:B11,1")),
@@ -278,7 +278,7 @@ def test_faster_wins_and_slower_losses_are_better():
     assert choice.value == 1.0 and choice.proven
 
 
-def test_a_value_without_guesses_is_proven():
+def test_a_value_without_eval_is_proven():
     game = load("tic_tac_toe")
     assert not Minimax(game, 2).choose(game.initial()).proven
     late = game.play("a1 b2 c3 a3 c1 b1")
@@ -294,14 +294,14 @@ def not_over_soon(game, state):
     return not all(game.is_terminal(game.result(state, action)) for action in game.legal_actions(state))
 
 
-def test_a_turn_deeper_than_the_scratch_space_gets_more_of_it(monkeypatch):
+def test_turn_deeper_than_the_workspace_is_searched_again_with_more_levels(monkeypatch):
     game = load("checkers")
     states = random_positions(game, 200, seed=3)
     search = Minimax(game, 2)
     expected = [search.choose(state).actions for state in states]
     monkeypatch.setattr(fixed_depth, "SPARE", 1)
-    given = []
-    monkeypatch.setattr(search, "settings", lambda levels: (given.append(levels), ())[1])
+    given, workspace = [], search.workspace
+    monkeypatch.setattr(search, "workspace", lambda state, levels: (given.append(levels), workspace(state, levels))[1])
     assert [search.choose(state).actions for state in states] == expected
     assert set(given) >= {3, 6}
 
@@ -318,7 +318,7 @@ def test_interpreted_searches_are_the_compiled_ones(name, monkeypatch):
         assert [search.searched(state)[:4] for search in searches for state in states] == compiled
 
 
-def test_the_position_that_is_asked_about_stays_as_it_was():
+def test_the_position_searched_is_not_changed():
     game = load("othello:size=6")
     state = game.initial()
     before = state.copy()

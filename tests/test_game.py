@@ -10,7 +10,7 @@ NIM = load("nim")
 
 
 @pytest.mark.parametrize(
-    ("ask", "expected"),
+    ("call", "expected"),
     [
         (
             lambda: NIM.result(NIM.initial(), 3),
@@ -26,17 +26,17 @@ NIM = load("nim")
             lambda: load("tree:two_ply.json").features(load("tree:two_ply.json").initial()),
             "two_ply.json has no features",
         ),
-        (lambda: NIM.random_games(0, seed=1), "games: expected at least 1, got 0"),
+        (lambda: NIM.random_games(0, seed=1), "count: expected at least 1, got 0"),
         (lambda: NIM.play("a-1 a2"), "ply 1: unknown action 'a2' in nim:most=7: legal are .*; did you mean 'a-2'.$"),
         (lambda: NIM.play("a-1 a-9"), r"ply 1: unknown action 'a-9' in nim:most=7: legal are .* \(14 in all\)$"),
     ],
 )
-def test_a_question_without_an_answer_says_why(ask, expected):
+def test_a_call_without_a_result_is_an_error_with_the_reason(call, expected):
     with pytest.raises(UserError, match=expected):
-        ask()
+        call()
 
 
-def test_a_position_that_somebody_holds_never_changes():
+def test_a_position_that_the_caller_holds_never_changes():
     state = NIM.initial()
     held = state.copy()
     NIM.result(state, 0), NIM.observe(state), NIM.features(state), NIM.key(state), NIM.perft(3, state), NIM.text(state)

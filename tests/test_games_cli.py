@@ -31,7 +31,7 @@ def test_list_names_every_game_with_its_options(capsys):
     assert all(name in shown for name in listed)
 
 
-def test_show_draws_the_position_and_says_whose_move_it_is(capsys):
+def test_show_draws_the_position_and_the_player_to_move(capsys):
     main(["show", "tic_tac_toe", "--moves", "a1 b2"])
     shown = capsys.readouterr().out
     assert "1 X . ." in shown and "2 . O ." in shown and "to move: player 0" in shown and "legal (7)" in shown
@@ -49,7 +49,7 @@ def test_show_draws_the_position_and_says_whose_move_it_is(capsys):
         ("nim", "a-3 b-5 c-7", "over: player 0 wins (utilities 1, -1)"),
     ],
 )
-def test_show_says_who_wins_only_where_somebody_loses(game, moves, expected, capsys):
+def test_show_names_a_winner_only_in_zero_sum_games(game, moves, expected, capsys):
     assert main(["show", game, "--moves", moves]) == 0
     assert expected in capsys.readouterr().out
 
@@ -63,7 +63,7 @@ def test_perft_ends_with_one_line_of_json(capsys):
     assert sum(int(row.split(": ")[1]) for row in rows) == 1396
 
 
-def test_trace_answers_line_by_line_and_goes_on_after_an_error():
+def test_trace_answers_line_by_line_and_continues_after_an_error():
     lines = ["a1 b2 c3", "", "a1 a1", "a1 z9", "a1 b1 a2 b2 a3", "a1 b1 a2 b2 a3 c3"]
     done = run("trace", "tic_tac_toe", given="\n".join(lines))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
@@ -83,7 +83,7 @@ def test_trace_answers_line_by_line_and_goes_on_after_an_error():
     assert run("trace", "tic_tac_toe", given="a1\n").returncode == 0
 
 
-def test_trace_says_chance_where_chance_moves():
+def test_trace_names_chance_where_chance_moves():
     answer = Tracer(load("tree:chance.json")).trace("a1 p9 b1")
     assert answer["to_move"] == [0, "chance", 1, None]
     assert answer["legal"][1] == ["p1", "p9"] and answer["utilities"] == [0.5, -0.5]
@@ -100,7 +100,7 @@ def test_trace_streams():
         assert process.wait(timeout=60) == 0
 
 
-def test_a_line_of_ten_megabytes_is_an_error_of_its_own_and_the_rest_goes_on():
+def test_a_line_of_ten_megabytes_is_one_error_and_the_rest_continues():
     done = run("trace", "tic_tac_toe", given="a1\n" + "a1" * 5_000_000 + "\nb2\n")
     first, long, last = map(json.loads, done.stdout.splitlines())
     assert (first["to_move"], last["to_move"]) == ([0, 1], [0, 1]) and done.returncode == 1

@@ -146,7 +146,7 @@ def test_legal_moves_and_outcomes_are_those_of_the_slow_implementation(size: int
                 assert actions == slow.legal()
                 forbidden += sum(is_forbidden for _, is_forbidden in slow.plays())
                 slow.play(action)
-    assert forbidden > 20  # superko was put to the test
+    assert forbidden > 20  # superko occurred often enough
 
 
 # ── published counts ──
@@ -199,7 +199,7 @@ def test_perft_counts_are_those_of_the_slow_implementation(size: int, depth: int
 @pytest.mark.parametrize(("size", "komi", "games"), [(19, 7.5, 2), (9, 7.5, 160), (5, 0.5, 200), (4, 1.0, 150)])
 def test_openspiel_agrees_but_for_superko(size: int, komi: float, games: int) -> None:
     """Two differences. Of plays that recreate an earlier board OpenSpiel forbids only simple kos; any other ends its
-    game as a draw, where here it is illegal. And its games end after 2·size² plies unless told otherwise."""
+    game as a draw, where here it is illegal. And its games end after 2·size² plies by default."""
     pyspiel = pytest.importorskip("pyspiel")
     assert pyspiel.load_game(f"go(board_size={size})").max_game_length() == 2 * size * size
     other = pyspiel.load_game(f"go(board_size={size},komi={komi},max_game_length={6 * size * size})")
@@ -264,7 +264,7 @@ def test_snapback() -> None:
 SEKI = "....... ....... ....... ....... ooooooo xxxxxxo .ooo.xo"
 
 
-def test_in_a_seki_whoever_plays_is_taken() -> None:
+def test_in_a_seki_the_player_who_plays_is_captured() -> None:
     game = load("go:size=7")
     assert game.play("A1 E1", position(game, SEKI)).prisoners.tolist() == [0, 8]
     assert game.play("A1 E1", position(game, SEKI, "o 0")).prisoners.tolist() == [4, 0]
@@ -318,7 +318,7 @@ def test_superko_forbids_a_play_that_captures_nothing() -> None:
     assert "A1" in legal(game, game.play("E5 E4", state))
 
 
-def test_what_superko_forbids_is_seen_by_the_learner_and_stands_in_the_text() -> None:
+def test_points_that_superko_forbids_are_in_observation_and_text() -> None:
     game = load("go:size=5")
     state = game.play("C3", position(game, KO))
     planes = game.observe(state)
@@ -351,7 +351,7 @@ def test_the_cap_on_plies_stops_the_game_but_not_the_moves() -> None:
     assert stopped.plies == 24 and game.is_terminal(stopped) and game.movements(stopped)
     assert game.utility(stopped) in ((1.0, -1.0), (-1.0, 1.0))
     later = stopped.copy()
-    for _ in range(50):  # perft goes on beyond the cap
+    for _ in range(50):  # perft continues beyond the cap
         if not (movements := game.movements(later)):
             break
         game._result(later, movements[0])
@@ -363,7 +363,7 @@ def test_the_cap_on_plies_stops_the_game_but_not_the_moves() -> None:
         ("..... ..... ..... ..... .....", 0),
         ("..... ..... ..x.. ..... .....", 25),
         (".xo.. .xo.. .xo.. .xo.. .xo..", -5),
-        (".x.o. .x.o. .x.o. .x.o. .x.o.", 0),  # what lies between is nobody's
+        (".x.o. .x.o. .x.o. .x.o. .x.o.", 0),  # the points between count for neither
         (".xo.. .xo.. oxo.. .xo.. .xo..", -11),  # a stone counts as alive wherever it stands
         ("xxxxx x.x.x xxxxx ooooo .....", 5),
         (SEKI, -33),  # nor are the common liberties of a seki
@@ -417,7 +417,7 @@ def test_two_by_two_is_worth_one_point_to_black(komi: float, winner: int) -> Non
 # ── searching and learning ──
 
 
-def test_keys_are_equal_where_positions_are_and_text_says_all_that_legal_moves_depend_on() -> None:
+def test_keys_are_equal_where_positions_are_and_text_has_all_that_legal_moves_depend_on() -> None:
     for size in (3, 5):
         game = load(f"go:size={size}")
         keys: dict[int, str] = {}
@@ -511,7 +511,7 @@ def test_names_are_those_of_gtp() -> None:
     assert game.action(game.initial(), "q16") == 15 * 19 + 15
 
 
-def test_the_board_as_a_person_sees_it() -> None:
+def test_render() -> None:
     game = load("go:size=9,komi=6.5")
     state = game.play("D4 A2 B9 F6 A1 B1 J1 pass")
     assert game.render(state) == DATA["board"]["text"]

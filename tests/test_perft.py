@@ -1,4 +1,4 @@
-"""Action sequences counted: against published numbers, against a slow count over interpreted rules, and by laws of their own.
+"""Action sequences counted: against published numbers, against a slow count over interpreted rules, and by laws.
 
 Published numbers are data, `data/perft/*.json`, found without being named here:
 
@@ -171,7 +171,7 @@ def depth_of(game: Game, sequences: int) -> int:
 
 @pytest.mark.parametrize("name", MODERATE)
 @pytest.mark.parametrize("turns", [False, True], ids=["plies", "turns"])
-def test_there_is_one_way_to_play_nothing_and_none_to_go_on_from_the_end(name: str, turns: bool) -> None:
+def test_there_is_one_empty_sequence_and_none_from_a_finished_position(name: str, turns: bool) -> None:
     game = load(name)
     assert game.perft(0, turns=turns) == 1
     for seed in range(3):

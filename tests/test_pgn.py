@@ -1,4 +1,4 @@
-"""Chess games in the world's writing: SAN and PGN, with python-chess as second opinion."""
+"""SAN and PGN, compared with python-chess."""
 
 import io
 import subprocess
@@ -130,7 +130,7 @@ def test_any_word_is_a_legal_move_or_one_line(word):
 
 
 def record_from(seed):
-    """A game with some of everything that a record may say."""
+    """A game with every part that a record may have."""
     start = GAME.parse(PASSING) if seed % 5 == 1 else None
     moves, last = random_moves(seed, 5 + seed % 90, start)
     ended = {
@@ -198,7 +198,7 @@ e4
 [Result "0-1"]
 
 1. f3 e5 2. g4 Qh4# 0-1
-[White "nobody"]
+[White "anonymous"]
 [Result "1/2-1/2"]
 """
 
@@ -245,12 +245,12 @@ def test_a_file_of_nothing_but_a_broken_game_is_refused(text, complaint, tmp_pat
 
 def test_broken_games_among_others_are_named_and_left_out(tmp_path):
     parts = [f'[Event "{i}"]\n\n{text}\n\n' for i, (text, _) in enumerate(BROKEN)]
-    said = []
-    found = read("".join([*parts, '[Event "good"]\n\n1. d4 *\n']), tmp_path, report=said.append)
+    reports = []
+    found = read("".join([*parts, '[Event "good"]\n\n1. d4 *\n']), tmp_path, report=reports.append)
     assert [names(record) for record in found] == ["d2d4"]
-    assert len(said) == 6 and all(words.endswith("left out") for words in said[:5])
-    assert said[0].split(": ", 1)[1].startswith("ply 1: expected a legal move")
-    assert said[5].endswith("8 games in all are left out, 1 are read")
+    assert len(reports) == 6 and all(words.endswith("left out") for words in reports[:5])
+    assert reports[0].split(": ", 1)[1].startswith("ply 1: expected a legal move")
+    assert reports[5].endswith("8 games in all are left out, 1 are read")
 
 
 def test_other_games_and_empty_files_are_refused(tmp_path):
@@ -321,7 +321,7 @@ def test_records_become_pgn_at_the_command_line_and_are_read_beside_the_others(t
 
 @pytest.mark.parametrize(("seed", "read_as"), [(0, 0), (2**63, 2**63), (2**64 - 1, 2**64 - 1), (2**64, None)])
 def test_every_seed_of_64_bits_comes_back(seed, read_as, tmp_path):
-    """Many have twenty digits; what has more bits is no seed of ours."""
+    """Many have twenty digits; larger numbers are not seeds."""
     text = f'[Event "?"]\n[Seed "{seed}"]\n[Result "*"]\n\n1. e4 *\n'
     (record,) = read(text, tmp_path)
     assert record.seed == read_as

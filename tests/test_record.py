@@ -114,12 +114,12 @@ def test_equal_first_positions_give_equal_bytes_whatever_lies_between_their_fiel
     assert make_record(game, [], start=starts[0]) == make_record(game, [], start=starts[1])
 
 
-def test_an_ending_that_is_not_the_rules_own_is_named():
+def test_an_ending_that_does_not_follow_from_the_rules_is_required():
     game = load("connect_four")
     resigned = make_record(game, [3, 3], outcome=(1, -1), ending="resigned")
     assert GameRecord.from_bytes(resigned.to_bytes(), game).ending == "resigned"
     assert make_record(game, [3, 3], ending="broken off").outcome is None
-    with pytest.raises(UserError, match="expected a finished game, or a word on why it ended, got 2 plies"):
+    with pytest.raises(UserError, match="expected a finished game, or the reason why it ended, got 2 plies"):
         make_record(game, [3, 3], outcome=(1, -1))
 
 
@@ -199,8 +199,8 @@ def test_flipped_bytes_give_one_line_and_never_another_record(data, record):
 
 @given(data=st.data())
 @settings(max_examples=300)
-def test_bytes_that_lie_with_a_right_checksum_are_refused_or_make_sense(data, record):
-    """As if somebody had written them: each change is refused in one line, or gives a record that can be written again."""
+def test_changed_bytes_with_a_right_checksum_are_refused_or_make_sense(data, record):
+    """Each change is refused in one line, or gives a record that can be written again."""
     game, whole = load("tic_tac_toe"), record.to_bytes()
     inner = bytearray(whole[len(record_codec.MAGIC) + 4 :])
     for _ in range(data.draw(st.integers(1, 3))):

@@ -65,7 +65,7 @@ def test_quoted_values_may_hold_commas_and_equal_signs():
         ("", "unknown game ''"),
     ],
 )
-def test_a_wrong_name_says_what_is_allowed(text, expected):
+def test_a_wrong_name_is_an_error_with_what_is_allowed(text, expected):
     with pytest.raises(UserError, match=f"^{expected}"):
         load(text)
 
@@ -129,7 +129,7 @@ def test_a_wrong_name_says_what_is_allowed(text, expected):
         ("np.dtype([", "np.dtype(np.uint8) or np.dtype([", "State: expected a structured dtype"),
     ],
 )
-def test_a_broken_file_says_what_is_wrong_with_it(old, new, expected, tmp_path):
+def test_a_broken_file_is_an_error_with_what_is_wrong(old, new, expected, tmp_path):
     assert old in NIM
     path = tmp_path / "my_nim.py"
     path.write_text(NIM.replace(old, new, 1))
@@ -140,10 +140,10 @@ def test_a_broken_file_says_what_is_wrong_with_it(old, new, expected, tmp_path):
 
 def test_rules_that_do_not_compile_name_file_line_and_cause(tmp_path):
     path = tmp_path / "my_nim.py"
-    path.write_text(NIM.replace("state.mover = 1 - state.mover", "state.mover = state.nobody"))
+    path.write_text(NIM.replace("state.mover = 1 - state.mover", "state.mover = state.missing"))
     game = load(str(path))
     line = 1 + NIM[: NIM.index("state.mover = 1 - state.mover")].count("\n")
-    with pytest.raises(UserError, match=rf"my_nim\.py, line {line}: can't be compiled\n.*nobody"):
+    with pytest.raises(UserError, match=rf"my_nim\.py, line {line}: can't be compiled\n.*missing"):
         game.result(game.initial(), 0)
 
 
@@ -239,7 +239,7 @@ def test_any_text_is_a_position_that_can_be_played_on_or_refused(data):
     assert game.is_terminal(state) or game.legal_actions(state)
 
 
-def test_a_position_that_runs_aground_is_refused():
+def test_a_position_in_which_the_rules_fail_is_refused():
     game = load("nim")
     for text in (
         "heaps=200,5,7 mover=0",

@@ -31,7 +31,7 @@ def random_moves(seed, most, start=None):
 
 
 def record_from(seed):
-    """A game with some of everything that a record may say."""
+    """A game with every part that a record may have."""
     text = {1: ".x.../...../..o../...../...x. o", 2: "...../...../...../...../..... o"}.get(seed % 4)
     start = None if text is None else GAME.parse(text)
     moves, last = random_moves(seed, 200 if seed % 3 else seed % 40, start)
@@ -62,7 +62,7 @@ def test_points_count_from_the_top(tmp_path):
     assert found.moves.tolist() == record.moves.tolist()
 
 
-LENIENT = """people's words (; GaMe[1] SiZe[5:5] KoMi[0,5]
+LENIENT = """some text (; GaMe[1] SiZe[5:5] KoMi[0,5]
 PB[a \\] b\\
 c] RE[W+Resign] C[(;B[\\]]
 ;Black[cc]LB[aa:1][bb:2];White[dd]C[ ) ; ( ](;B[bb];W[ee](;B[aa])(;B[ab]))(;B[dd];W[aa])) more
@@ -86,7 +86,7 @@ def test_how_a_game_was_lost_away_from_the_board_is_a_letter(ending, mark):
 
 
 def test_dead_stones_agreed_upon_leave_the_files_result(tmp_path):
-    """White's stone stays on the board: by area all of the rest is nobody's, and the file says B+R or B+24.5."""
+    """White's stone stays on the board: by area all other points are neutral, and the file's result is B+R or B+24.5."""
     (found,) = read(f"(;{HEAD}RE[B+24.5];B[cc];W[aa];B[];W[])", tmp_path)
     assert found.move_names(GAME) == "C3 A5 pass" and found.outcome == (1, -1) and found.ending == "agreed"
     (found,) = read(f"(;{HEAD}RE[W+0.5];B[cc];W[aa];B[];W[];B[dd])", tmp_path)
@@ -121,10 +121,10 @@ def test_a_file_of_nothing_but_a_broken_game_is_refused(text, complaint, tmp_pat
 
 
 def test_broken_games_among_others_are_named_and_left_out(tmp_path):
-    said = []
-    (found,) = read(f"(;SZ[9])\n(;{HEAD};B[aa])\n(;{HEAD};W[zz])", tmp_path, report=said.append)
+    reports = []
+    (found,) = read(f"(;SZ[9])\n(;{HEAD};B[aa])\n(;{HEAD};W[zz])", tmp_path, report=reports.append)
     assert found.move_names(GAME) == "A5"
-    assert [words.split("games.sgf:")[1] for words in said] == [
+    assert [words.split("games.sgf:")[1] for words in reports] == [
         "1: SZ: expected a board of size 5, got 9; this game is left out",
         "3: expected a point of a board of size 5, got 'zz'; this game is left out",
     ]

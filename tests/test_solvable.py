@@ -1,4 +1,4 @@
-"""Which games are small enough for the exact solver, and what the others are told."""
+"""Which games are small enough for the exact solver, and how the others are refused."""
 
 import pytest
 
@@ -22,9 +22,9 @@ def test_a_game_with_easy_late_positions_gives_a_sample_but_no_player():
     require(othello, LATE)
     with pytest.raises(
         UserError, match=r"half the way .* within 100,000 nodes each; got othello:size=8, where it solved \d"
-    ) as told:
+    ) as refusal:
         make_player("solver:mb=1", othello)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_chess_is_refused_at_once_by_the_player_and_by_the_sample():
@@ -49,7 +49,7 @@ def test_half_of_the_games_decide():
         require(game, Trial("nowhere", 0.0, 1, 1))
 
 
-def test_with_a_limit_of_its_own_the_solver_plays_any_position_that_it_suffices_for():
+def test_with_a_limit_of_its_own_the_solver_plays_any_position_within_it():
     chess = load("chess")
     player = make_player("solver:mb=1,nodes=20000", chess)
     assert player.text == "solver:mb=1,distance=off,nodes=20000"
@@ -59,7 +59,7 @@ def test_with_a_limit_of_its_own_the_solver_plays_any_position_that_it_suffices_
         player.choose(chess.initial())
 
 
-def test_what_is_not_solved_within_the_limit_loses_the_game_with_the_reason():
+def test_a_position_not_solved_within_the_limit_forfeits_the_game():
     game = load("connect_four")
     players = [make_player("solver:mb=1,nodes=100", game), make_player("random", game)]
     record = play_game(game, players, Opening(), 1)

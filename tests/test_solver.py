@@ -203,7 +203,7 @@ def test_connect_four_has_its_published_scores():
         assert plain.value(state) == found.value
 
 
-def test_nim_is_won_where_the_heaps_do_not_cancel():
+def test_nim_is_won_where_the_nim_sum_is_not_zero():
     game = load("nim:most=9")
     solver = Solver(game, megabytes=4)
     for a in range(4):
@@ -253,7 +253,9 @@ def test_a_position_whose_key_is_zero_is_not_an_empty_entry():
 
 
 def counting_game():
-    """Take one or two of ten; whoever takes the last wins, but after six moves it is a draw. `moves` is history, and decides."""
+    """Take one or two of ten; the player who takes the last wins, but after six moves it is a draw.
+
+    `moves` is history, and affects the value."""
     State = np.dtype([("pile", np.int8), ("mover", np.int8), ("moves", np.int8)])
 
     def initial(state):
@@ -288,7 +290,7 @@ def counting_game():
     return Game(rules, "take", "take", {})
 
 
-def test_history_that_decides_is_not_left_out_of_the_key():
+def test_history_that_affects_the_value_is_part_of_the_key():
     game, known = counting_game(), {}
     solver = Solver(game, megabytes=1)
     values = {}
@@ -300,7 +302,7 @@ def test_history_that_decides_is_not_left_out_of_the_key():
 
 
 @pytest.mark.parametrize("name", ["connect_four", "dots_and_boxes:rows=3,cols=3", "dots_and_boxes:rows=2,cols=1"])
-def test_what_is_proven_by_a_glance_is_true(name):
+def test_static_bounds_of_the_rules_are_true(name):
     game = load(name)
     rules, actions = game.rules, np.zeros(game.rules.max_legal, np.int32)
     least = 30 if name == "connect_four" else 3 * game.rules.max_plies // 4
@@ -330,7 +332,7 @@ def test_mirrored_positions_of_connect_four_share_a_key_and_others_do_not():
     assert all(len(each) == 1 for each in texts.values())
 
 
-def test_the_kernel_stays_within_its_arrays_and_interpreted_it_says_the_same():
+def test_the_kernel_stays_within_its_arrays_and_interpreted_gives_the_same():
     game = load("tic_tac_toe")
     solver = Solver(game, megabytes=1)
     states = [random_position(game, plies, plies) for plies in (3, 4, 5, 6, 7, 8)]
@@ -387,7 +389,7 @@ def test_a_game_too_large_for_induction_is_refused_in_one_sentence(name):
 # ── limits, choices, mistakes ──
 
 
-def test_a_limit_of_nodes_is_kept_and_said():
+def test_a_limit_of_nodes_is_kept_and_reported():
     game = load("connect_four")
     solver = Solver(game, megabytes=4, nodes=2000)
     with pytest.raises(Unsolved, match="the value lies between -1 and 1") as stopped:
@@ -463,6 +465,6 @@ def test_what_was_proven_is_kept_until_forgotten():
         (lambda: Solver(load("backgammon")).value(load("backgammon").initial()), "got chance's turn"),
     ],
 )
-def test_a_mistake_is_said_in_one_sentence(make, message):
+def test_a_mistake_is_one_sentence(make, message):
     with pytest.raises(UserError, match=message):
         make()

@@ -192,7 +192,7 @@ def test_rook_endings_are_as_many_by_depth_as_published():
 
 
 def assert_wins_in_time(tables, state, code, defend):
-    """The side that the table says wins plays by the table, the other by `defend`; never does the distance grow."""
+    """The winning side plays by the table, the other by `defend`; the distance never grows."""
     game = tables.game
     winner = game.to_move(state) if value_of(code) > 0 else 1 - game.to_move(state)
     for left in range(plies_of(code), 0, -1):
@@ -246,9 +246,9 @@ def test_each_jump_of_a_turn_counts_as_a_ply():
     tables = tables_of("checkers")
     state = CHECKERS.parse("B:W6,14:B1")
     assert words(tables.code(state)) == "won in 2"
-    amid = CHECKERS.play("1x10", state)
-    assert CHECKERS.to_move(amid) == 0 and probed(tables, amid) == NONE
-    assert words(tables.code(amid)) == "won in 1"
+    middle = CHECKERS.play("1x10", state)
+    assert CHECKERS.to_move(middle) == 0 and probed(tables, middle) == NONE
+    assert words(tables.code(middle)) == "won in 1"
     assert CHECKERS.is_terminal(CHECKERS.play("1x10 10x17", state))
 
 
@@ -272,7 +272,7 @@ def test_stalemate_and_the_loss_of_the_last_piece_are_draws():
     assert judged[CHESS.id_of("b5b6")] == DRAW  # stalemates
 
 
-def test_what_stands_for_no_position_has_no_code():
+def test_an_unused_index_has_no_code():
     for game in (CHECKERS, CHESS):
         tables, rng = tables_of(game.name), generator(8, "indices")
         refused = 0
@@ -287,7 +287,7 @@ def test_what_stands_for_no_position_has_no_code():
 # ── counters and repetitions ──
 
 
-def test_a_win_is_not_claimed_where_the_counter_comes_first():
+def test_a_win_is_not_returned_where_the_counter_runs_out_first():
     chess, checkers = tables_of("chess"), tables_of("checkers")
     longest = "8/8/8/8/8/2k5/1R6/K7 w - - {} 1"  # won in 31
     assert words(probed(chess, CHESS.parse(longest.format(69)))) == "won in 31"
@@ -303,7 +303,7 @@ def test_the_last_ply_before_the_counter_may_win():
     assert CHESS.utility(CHESS.play("g1g7", mate)) == (1.0, -1.0)
 
 
-def test_a_draw_is_claimed_whatever_the_counter_says():
+def test_a_draw_is_returned_at_any_counter():
     drawn = CHESS.parse("8/8/8/8/8/1k6/2Q5/K7 b - - 90 80")
     assert words(probed(tables_of("chess"), drawn)) == "drawn"
 
@@ -316,7 +316,7 @@ def test_a_draw_is_claimed_whatever_the_counter_says():
     ],
     ids=["chess", "checkers"],
 )
-def test_a_win_is_not_claimed_where_a_position_has_stood_twice(game, start, shuffle):
+def test_a_win_is_not_returned_where_a_position_has_occurred_twice(game, start, shuffle):
     tables, state = tables_of(game.name), game.parse(start)
     *but_last, last = shuffle.split()
     assert probed(tables, state) != NONE
@@ -326,7 +326,7 @@ def test_a_win_is_not_claimed_where_a_position_has_stood_twice(game, start, shuf
     assert probed(tables, state) == NONE
 
 
-def test_what_lies_beyond_the_counter_is_found_where_a_capture_ends_it():
+def test_a_win_longer_than_the_counter_is_found_where_a_capture_resets_it():
     tables = tables_of("checkers")
     state = CHECKERS.parse("B:W6,14:BK1 79")
     assert probed(tables, state) == NONE
@@ -343,7 +343,7 @@ def test_what_lies_beyond_the_counter_is_found_where_a_capture_ends_it():
         ("dots_and_boxes:players=3", "two players, zero-sum and without chance"),
         ("tree:two_ply.json", "expected utilities -1, 0 and 1"),
         ("connect_four", "at most 1,000,000 positions"),
-        ("go:size=2", "two ways to one of them disagree"),
+        ("go:size=2", "two paths to one of them allow different actions"),
     ],
 )
 def test_games_that_no_table_fits_are_refused(name, complaint):
@@ -390,7 +390,7 @@ def test_rules_that_break_the_contract_are_refused(changes, complaint):
         build_endgames(Game(Rules(**(fields | changes)), "disorderly", "disorderly", {}))
 
 
-def test_an_empty_table_says_nothing():
+def test_an_empty_table_has_no_codes():
     for name in ("checkers", "tic_tac_toe"):
         game = load(name)
         assert game.kernel(prober)(empty_table(game.rules), game.initial()) == NONE
@@ -413,7 +413,7 @@ def sounding(rules):
 
 
 @pytest.mark.parametrize("name", ["checkers", "chess", "tic_tac_toe"])
-def test_kernels_look_up_what_python_looks_up(name):
+def test_kernels_and_python_find_the_same_codes(name):
     tables, game, found = tables_of(name), load(name), 0
     actions = np.zeros(game.rules.max_legal, np.int32)
     for seed in range(20):
@@ -498,7 +498,7 @@ load_tables(load("nim"), lambda name, positions: where == "building" and os.kill
 
 
 @pytest.mark.parametrize("where", ["building", "writing"])
-def test_a_killed_builder_leaves_nothing_half(cache, where):
+def test_a_killed_builder_leaves_no_partial_file(cache, where):
     done = subprocess.run([sys.executable, "-c", KILLED, str(cache), where], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert not list(cache.glob("*.table"))

@@ -68,7 +68,7 @@ def test_every_tree_that_comes_along_is_proved_here():
         ({"scale": 1, "tree": {"player": 0, "actions": {"a": 2}}}, "the top: expected a scale of at least 2"),
     ],
 )
-def test_a_broken_tree_says_where(tree, expected, tmp_path):
+def test_a_broken_tree_is_an_error_with_its_place(tree, expected, tmp_path):
     path = tmp_path / "t.json"
     path.write_text(tree if isinstance(tree, str) else json.dumps(tree))
     with pytest.raises(UserError, match=re.compile(f"t.json:? ?{expected}")):

@@ -14,7 +14,7 @@ import numpy as np
 from games import Rules
 
 def game():
-    """Two players fill a row of cells in turn; whoever fills the last one wins."""
+    """Two players fill a row of cells in turn; the player who fills the last one wins."""
     State = np.dtype([("cells", np.int8, 5), ("mover", np.int8), ("plies", np.int8)])
     def initial(state):
         pass
@@ -40,7 +40,7 @@ def game():
 
 LOOP = "        while state.plies == 3:\n            pass\n"
 
-# what is planted: words of the file, other words, what is said
+# by name: text of the file, the text that replaces it, the error
 HARMFUL = {
     "a write beyond the array": (
         "state.cells[action] = 1",
@@ -57,7 +57,7 @@ HARMFUL = {
         "actions[n] = cell + 1",
         "legal_actions: action 5; expected 0 to 4",
     ),
-    "a count of its own making": (
+    "a wrong count": (
         "return n\n",
         "return n + 7\n",
         "legal_actions: 12 actions; expected 0 to max_legal = 5",
@@ -66,7 +66,7 @@ HARMFUL = {
     "nothing to play": (
         "if state.cells[cell] == 0:",
         "if cell < 3 and state.cells[cell] == 0:",
-        "no legal action, and is_",
+        "no legal action where is_terminal",
     ),
     "no end": (
         "return state.plies == 5",
@@ -95,7 +95,7 @@ HARMFUL = {
         "state.mover = 1000",
         "line 22.: OverflowError: Python int",
     ),
-    "a loop in a question": (
+    "a loop in is_terminal": (
         "return state.plies == 5\n",
         f"{LOOP[8:]}        return state.plies == 5\n",
         "it does not end",
@@ -110,14 +110,14 @@ def saved(folder, text):
 
 
 @pytest.mark.parametrize("harm", HARMFUL)
-def test_what_compiled_code_could_not_survive_is_refused_in_one_line(harm, tmp_path, monkeypatch):
+def test_rules_unsafe_to_compile_are_refused_in_one_line(harm, tmp_path, monkeypatch):
     monkeypatch.setattr("games.engine.trial.PATIENCE", 0.5)
-    old, new, said = HARMFUL[harm]
+    old, new, error = HARMFUL[harm]
     assert old in SOUND
     game = load(saved(tmp_path, SOUND.replace(old, new, 1)))
-    for _ in range(2):  # a refusal is not forgotten
+    for _ in range(2):  # each time, not only the first
         with pytest.raises(
-            UserError, match=rf"^my_game.py: .*({said}).*; python -m games doctor .* says more$"
+            UserError, match=rf"^my_game.py: .*({error}).*; python -m games doctor .* shows more$"
         ) as caught:
             game.perft(2)
     assert "\n" not in str(caught.value)
@@ -134,10 +134,10 @@ def test_a_loop_that_never_ends_is_found_by_the_doctor_with_its_line(tmp_path):
     assert "look at: result (my_game.py, line 2" in done.stdout and "loop that never ends" in done.stdout
 
 
-def test_what_passed_is_remembered_by_its_content_and_what_changed_is_tried_again(tmp_path, monkeypatch):
+def test_what_passed_is_stored_by_its_content_and_what_changed_is_tried_again(tmp_path, monkeypatch):
     monkeypatch.setenv("ZERMELO_CACHE", str(tmp_path / "cache"))
     tried = []
-    monkeypatch.setattr("games.engine.trial.wander", lambda rules, *_, **__: tried.append(rules))
+    monkeypatch.setattr("games.engine.trial.walk", lambda rules, *_, **__: tried.append(rules))
     load(saved(tmp_path, SOUND)).perft(1)
     assert tried and len(list(cache_folder("tried").iterdir())) == 1
     tried.clear()
@@ -147,7 +147,7 @@ def test_what_passed_is_remembered_by_its_content_and_what_changed_is_tried_agai
     assert tried and len(list(cache_folder("tried").iterdir())) == 2
 
 
-def test_other_mistakes_are_left_to_the_compiler_which_knows_their_line(tmp_path):
+def test_other_mistakes_are_left_to_the_compiler_which_reports_their_line(tmp_path):
     game = load(saved(tmp_path, SOUND.replace("state.cells[action] = 1", "state.cell[action] = 1")))
     with pytest.raises(UserError, match=r"my_game.py, line 20: can't be compiled\nno field 'cell' in a record of"):
         game.result(game.initial(), 0)

@@ -87,7 +87,7 @@ def assert_proof(game: Game, nodes: Any, node: Any, children: Any, search: Searc
 
 
 def max_n(game: Game, state: Any, memory: dict[bytes, tuple[float, ...]] | None = None) -> tuple[float, ...]:
-    """The exact utilities, by the definition; among equals the lowest action id. Positions are told apart by their bytes."""
+    """The exact utilities, by the definition; among equals the lowest action id. Positions are distinguished by their bytes."""
     memory = {} if memory is None else memory
     key = state.tobytes()
     if key not in memory:

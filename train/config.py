@@ -148,7 +148,8 @@ def settings(config: Config) -> dict[str, str]:
 def differences(old: Config, new: Config) -> list[str]:
     """`key: old, now new` for every key that differs."""
     before, after = settings(old), settings(new)
-    return [f"{key}: {before[key]}, now {after[key]}" for key in before if before[key] != after[key]]
+    keys = dict.fromkeys((*before, *after))
+    return [f"{key}: {before.get(key)}, now {after.get(key)}" for key in keys if before.get(key) != after.get(key)]
 
 
 # ── inside ──

@@ -75,7 +75,7 @@ def command_for(name: str, config: Config, usual: Config, budget: Budget, games:
         words += ["--minutes", f"{budget.minutes:g}"]
     before = settings(usual)
     for key, value in settings(config).items():
-        if value != before[key] and key not in BY_FILES:
+        if value != before.get(key) and key not in BY_FILES:
             words += ["--set", f"{key}={value}"]
     return words + (["--from-games", *config.supervised.files] if config.supervised.files else [])
 

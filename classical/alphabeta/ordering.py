@@ -2,52 +2,54 @@
 
 Ranks, highest first; within a kind as noted:
 
-| rank        | who                                                                     |
+| rank        | which                                                                   |
 |-------------|-------------------------------------------------------------------------|
-| HINT        | the table's action; an action that wins at once, where children are seen |
+| HINT        | the table's action                                                       |
 | TACTICAL +  | actions with a gain, by it                                               |
 | KILLER      | the two quiet actions that cut off last at this ply                      |
-| around 0    | the rest: by EVAL of the child (`presort`), else by the history table    |
+| around 0    | the others: by EVAL of the child (`beam.py`), else by the history table  |
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from classical.alphabeta.workspace import NONE
+from classical.alphabeta.beam import eval_ranker, is_by_eval
+from classical.alphabeta.workspace import NONE, Workspace
 from classical.eval import evaluator
-from classical.scores import UNIT, score_of
+from classical.scores import UNIT
+from classical.types import Kernel, Score
 from games import Rules
+from games.types import GameState, Integer
 
 HINT, TACTICAL, KILLER = 1 << 30, 1 << 26, 1 << 24
-MOST = 1 << 14  # the history table stays within ±this
+MOST = 1 << 14  # bound of the history table
 MOST_GAIN = 1 << 20
 
 
-def estimator(rules: Rules) -> Callable[[Any, Any, Any], Any]:
+def estimator(rules: Rules) -> Callable[[Workspace, GameState, Integer], Score]:
     """estimate(ws, state, player): EVAL as a score."""
     evaluate = evaluator(rules)
 
-    def estimate(ws: Any, state: Any, player: Any) -> Any:
+    def estimate(ws: Workspace, state: GameState, player: Integer) -> Score:
         ws.evaluations += 1
         return np.int64(np.rint(evaluate(state, player, ws.weights, ws.values) * UNIT))
 
     return estimate
 
 
-def ranker(rules: Rules, estimate: Callable[..., Any]) -> Callable[..., None]:
+def ranker(rules: Rules, estimate: Kernel) -> Callable[..., None]:
     """rank(ws, ply, n, mover, depth, hint): ranks the first n actions listed at that ply."""
-    result, is_terminal, utility = rules.result, rules.is_terminal, rules.utility
     gain = rules.gain or (lambda state, action: 0.0)
     has_gain = rules.gain is not None
+    rank_by_eval = eval_ranker(rules, estimate)
 
-    def rank(ws: Any, ply: Any, n: Any, mover: Any, depth: Any, hint: Any) -> None:
+    def rank(ws: Workspace, ply: Integer, n: Integer, mover: Integer, depth: Integer, hint: Integer) -> None:
         here, state = ws.plies[ply], ws.states[ply]
         by_gain = has_gain and ws.ordering != 0
-        by_eval = ws.beam > 0 or (ws.presort > 0 and depth >= ws.presort)
+        by_eval = is_by_eval(ws, depth)
         for i in range(n):
             action = here.actions[i]
             if action == hint:
@@ -66,22 +68,15 @@ def ranker(rules: Rules, estimate: Callable[..., Any]) -> Callable[..., None]:
                     here.ranks[i] = KILLER - 1
                     continue
             if by_eval:
-                ws.states[ply + 1] = state
-                child = ws.states[ply + 1]
-                result(child, action)
-                if is_terminal(child):
-                    score = score_of(utility(child, mover), ply + 1)
-                    here.ranks[i] = score if score < UNIT else HINT - 1
-                else:
-                    here.ranks[i] = estimate(ws, child, mover)
+                here.ranks[i] = rank_by_eval(ws, ply, action, mover)
             else:
                 here.ranks[i] = ws.cutoffs_by[mover, action] if ws.history else 0
 
     return rank
 
 
-def pick(ws: Any, ply: Any, i: Any, n: Any) -> None:
-    """Brings the highest rank from i on to i, the others keep their order; after most cut-offs the rest need no sorting."""
+def pick(ws: Workspace, ply: Integer, i: Integer, n: Integer) -> None:
+    """Moves the highest rank from i on to i; the others keep their order. Most nodes cut off before all are sorted."""
     here = ws.plies[ply]
     best = i
     for j in range(i + 1, n):
@@ -95,8 +90,8 @@ def pick(ws: Any, ply: Any, i: Any, n: Any) -> None:
     here.ranks[i] = rank
 
 
-def reward(ws: Any, ply: Any, i: Any, mover: Any, depth: Any) -> None:
-    """The i-th action listed, a quiet one, cut off: it becomes a killer and rises in the history table, those before it sink."""
+def reward(ws: Workspace, ply: Integer, i: Integer, mover: Integer, depth: Integer) -> None:
+    """The i-th action listed, a quiet one, cut off: it becomes a killer and rises in the history table; those before it sink."""
     here = ws.plies[ply]
     action = here.actions[i]
     if here.killers[0] != action:
@@ -111,13 +106,13 @@ def reward(ws: Any, ply: Any, i: Any, mover: Any, depth: Any) -> None:
             adjust(ws, mover, here.actions[j], -bonus)
 
 
-def adjust(ws: Any, mover: Any, action: Any, bonus: Any) -> None:
+def adjust(ws: Workspace, mover: Integer, action: Integer, bonus: Integer) -> None:
     """Towards ±MOST, the slower the nearer it is."""
     old = np.int64(ws.cutoffs_by[mover, action])
     ws.cutoffs_by[mover, action] = old + bonus - old * abs(bonus) // MOST
 
 
-def forget(ws: Any) -> None:
+def forget(ws: Workspace) -> None:
     """Before a new search."""
     ws.cutoffs_by[:] = 0
     for ply in range(len(ws.plies)):

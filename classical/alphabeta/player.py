@@ -1,12 +1,12 @@
-"""Alpha-beta as a player: limits, iterative deepening, aspiration windows, and what was found, for people.
+"""Alpha-beta as a player: limits, iterative deepening, aspiration windows, and the result as a `Choice`.
 
     player = AlphaBeta(load("othello"), AlphaBetaSettings(depth=8))
     choice = player.choose(state)               # choice.action, .value, .pv, .actions, .counters
-    player.log()                                # with log=True: the tree searched last, edge by edge
+    player.log()                                # with log=True: the tree of the last search, edge by edge
 
-The first iterations run where they are called, for they are short. Then the compiled search goes on in a thread of its own without the
-GIL, while the caller's thread waits for it with an eye on the clock: so Ctrl-C works, and compiled code needs no clock. The table stays
-from move to move; `new_game()` empties it.
+The first iterations are short and run in the calling thread. The compiled search then continues in a thread of its own, without the
+GIL, while the calling thread waits and keeps the time: so Ctrl-C works, and compiled code needs no clock. The table is kept from move
+to move; `new_game()` empties it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import Any
 
 import numpy as np
 
 from base.errors import UserError
 from base.threads import interruptible
-from classical.alphabeta.probcut import foresight
+from classical.alphabeta import probcut
 from classical.alphabeta.root import root
 from classical.alphabeta.settings import MAX_DEPTH, AlphaBetaSettings
 from classical.alphabeta.table import AGES, empty, new_table, no_table
@@ -32,18 +31,19 @@ from classical.alphabeta.workspace import (
     LOGGED,
     LOWER,
     NONE,
-    PAIRS,
-    PROBCUT_DEPTHS,
+    SETTINGS,
     UPPER,
     workspace,
 )
 from classical.eval import Eval, default_eval
 from classical.scores import UNIT, WIN, utility_of
 from classical.tables import empty_table, load_tables
+from classical.types import Codes
 from games import CHANCE, Game
 from games.choice import Bound, Candidate, Choice
+from games.types import Array, GameState
 
-GRACE = 10_000  # nodes that the first iteration may visit whatever the limits: a few milliseconds for a sensible move
+GRACE = 10_000  # nodes that the first iteration may visit regardless of limits: a few milliseconds, for a sensible move
 WINDOW = 20_000  # half of the first aspiration window
 WIDER = 4
 NO_LIMIT = 1 << 62
@@ -52,7 +52,7 @@ KINDS: dict[int, Bound] = {EXACT: "exact", UPPER: "upper", LOWER: "lower"}
 
 
 class AlphaBeta:
-    """One player of one game. Not for several threads at once: each takes a player of its own."""
+    """A player of one game. Each thread needs its own."""
 
     def __init__(
         self,
@@ -75,43 +75,24 @@ class AlphaBeta:
         self._set_up(settings.resolved(), log)
 
     def _set_up(self, settings: AlphaBetaSettings, log: bool) -> None:
-        rules, ws = self.game.rules, self._workspace[0]
-        beam = settings.beam
-        futility = settings.futility and bool(self.weights.any())  # an EVAL of zeros bounds nothing
-        numbers = {
-            "use_tt": settings.tt,
-            "pvs": settings.pvs,
-            "ordering": settings.ordering,
-            "killers": settings.killers,
-            "history": settings.history,
-            "presort": settings.presort,
-            "quiescence": settings.quiescence and rules.gain is not None,
-            "checks": settings.checks,
-            "singular": settings.singular,
-            "null_move": settings.null,
-            "lmr": settings.lmr,
-            "futility": futility,
-            "beam": beam,
-            "use_probcut": settings.probcut,
-            "exact": settings.exact,
-            "multipv_all": settings.multipv == "all",
-            "guessing": futility or settings.probcut or (settings.null and rules.null_result is not None),
-            "logging": LOGGED if log else 0,
-        }
-        for name, number in numbers.items():
-            ws[name] = int(number)
-        ranked = ("tt", "ordering", "killers", "history", "presort", "lmr", "futility", "beam")
-        ws["ordered"] = int(any(getattr(settings, name) for name in ranked))
+        ws, rules = self._workspace[0], self.game.rules
+        for name in SETTINGS:
+            ws[name] = int(getattr(settings, name))
+        ws["quiescence"] = int(settings.quiescence and rules.gain is not None)
+        ws["futility"] = int(settings.futility and self.weights.any())  # an EVAL of zeros bounds nothing
+        ws["multipv_all"] = int(settings.multipv == "all")
+        ws["guessing"] = int(
+            bool(ws["futility"]) or settings.probcut or (settings.null and rules.null_result is not None)
+        )
+        ordering = ("tt", "ordering", "killers", "history", "presort", "lmr", "futility", "beam")
+        ws["ordered"] = int(any(getattr(settings, name) for name in ordering))
+        ws["logging"] = LOGGED if log else 0
         ws["weights"][: len(self.weights)] = self.weights
         if settings.probcut:
-            errors, pairs = foresight(self.game, self.weights)
-            ws["probcut_errors"] = errors
-            for depth, which, pair in pairs:
-                if depth < PROBCUT_DEPTHS and which < PAIRS:
-                    ws["probcut"][depth, which] = pair
+            probcut.set_up(ws, self.game, self.weights)
 
     def prepare(self) -> None:
-        """Compile, and have the memory of the table at hand, so that no move is charged for either."""
+        """Compile, and touch the table's memory, so that no move is charged for either."""
         self.table.view(np.uint8).fill(0)
         search = Search(self, self.game.initial())
         search.ws["node_limit"] = search.ws["grace"] = 1
@@ -119,15 +100,15 @@ class AlphaBeta:
         self.new_game()
 
     def keep_log(self, on: bool) -> None:
-        """Whether the next searches are to be written down for `log()`."""
+        """Whether the next searches are logged (`log()`)."""
         self._workspace[0]["logging"] = LOGGED if on else 0
 
     def new_game(self) -> None:
-        """Forget what was found in the last one."""
+        """Forget the results of the last one."""
         empty(self._workspace[0], self.table)
         self._age, self._paths_matter = 0, False
 
-    def choose(self, state: Any) -> Choice:
+    def choose(self, state: GameState) -> Choice:
         """The best action found within the limits; always a legal one."""
         mover = self.game.to_move(state)
         if mover is None or mover == CHANCE:
@@ -141,47 +122,47 @@ class AlphaBeta:
         self._paths_matter |= bool(self._workspace[0]["path_ends"])
         return search.choice(time.perf_counter() - start)
 
-    def log(self) -> np.ndarray[Any, Any]:
-        """The tree searched last, where asked for: one entry per edge (`workspace.LOG`), a parent before its children."""
+    def log(self) -> Array:
+        """The tree of the last search, if logged: one entry per edge (`workspace.LOG`), a parent before its children."""
         ws = self._workspace[0]
-        found: np.ndarray[Any, Any] = ws["log"][: int(ws["log_used"])].copy()
+        found: Array = ws["log"][: int(ws["log_used"])].copy()
         return found
 
 
-def endgames_of(game: Game) -> np.ndarray[Any, Any]:
-    """The game's tables, for kernels; building them is announced."""
-    said: list[str] = []
+def endgames_of(game: Game) -> Codes:
+    """The game's endgame tables, for kernels; a message precedes building them."""
+    announced: list[str] = []
 
     def report(name: str, positions: int) -> None:
-        if not said:
-            said.append(name)
+        if not announced:
+            announced.append(name)
             print(f"building the tables of {game.name} (first time only) …", file=sys.stderr, flush=True)
 
-    found: np.ndarray[Any, Any] = load_tables(game, report).array
+    found: Codes = load_tables(game, report).array
     return found
 
 
 class Search:
     """One call of `choose`."""
 
-    def __init__(self, player: AlphaBeta, state: Any) -> None:
+    def __init__(self, player: AlphaBeta, state: GameState) -> None:
         self.player, self.settings, self.game = player, player.settings, player.game
         self.workspaces, self.table = player._workspace, player.table
         ws = self.ws = self.workspaces[0]
         player._counters[:] = 0
         player._age = (player._age + 1) % AGES
         ws["age"] = player._age
-        ws["stop"] = ws["aborted"] = ws["flags"] = ws["log_used"] = 0
+        ws["stop"] = ws["aborted"] = ws["depends"] = ws["log_used"] = 0
         ws["node_limit"] = self.settings.nodes or NO_LIMIT
         ws["states"][0] = state
         ws["root_count"] = 0
         self.root = self.game.kernel(root)
-        self.depth, self.score, self.flags = 0, 0, HORIZON
+        self.depth, self.score, self.depends = 0, 0, HORIZON
         self.line: list[int] = []
         self.roots: list[tuple[int, int, int]] = []  # action, value, kind
 
     def run(self, start: float) -> None:
-        """Search beside the calling thread, which keeps the time."""
+        """Search in another thread while the calling one keeps the time."""
         deadline = start + self.settings.ms / 1000 if self.settings.ms is not None else math.inf
         interruptible(self.deepen, self.stop, deadline)
 
@@ -190,7 +171,7 @@ class Search:
         self.ws["stop"] = 1
 
     def deepen(self, until: float = math.inf) -> bool:
-        """Iterative deepening. True when it has come to its end, False where the clock has come to `until` before."""
+        """Iterative deepening. True when it is finished, False if the clock reached `until` first."""
         ws, settings = self.ws, self.settings
         if until < math.inf and (settings.ms is not None or not settings.iterative):
             return False
@@ -201,11 +182,11 @@ class Search:
             ws["grace"] = GRACE if self.depth == 0 else 0
             ws["deepest"] = 2 * depth
             score = self._iteration(depth)
-            if self.depth == 0:  # even cut short, the first iteration has listed the actions
+            if self.depth == 0:  # even if stopped, the first iteration has listed the actions
                 self._take_roots()
             if score is None:
                 return True
-            self.depth, self.score, self.flags = depth, score, int(ws["flags"])
+            self.depth, self.score, self.depends = depth, score, int(ws["depends"])
             self._take_roots()
             self._take_line()
             if self._is_settled(depth):
@@ -213,7 +194,7 @@ class Search:
         return True
 
     def _iteration(self, depth: int) -> int | None:
-        """The root's score, through aspiration windows that widen where they fail; None where the search was stopped."""
+        """The root's score, by aspiration windows that widen on failure; None if the search was stopped."""
         ws = self.ws
         low, high = -INFINITY, INFINITY
         if self.settings.aspiration and self.depth > 0 and self.settings.multipv == "best" and abs(self.score) < UNIT:
@@ -223,7 +204,9 @@ class Search:
             ws["log_used"] = 0
             score = int(self.root(self.workspaces, self.table, self.player.endgames, depth, low, high))
             if ws["aborted"]:
-                if int(ws["roots_done"]) > 0 and score > low:  # the best so far was tried first: what beats it counts
+                if (
+                    int(ws["roots_done"]) > 0 and score > low
+                ):  # the previous best is tried first: an action that beats it counts
                     self.score = score
                     self._take_roots()
                     self._take_line()
@@ -238,9 +221,9 @@ class Search:
                 high = score + half if score + half < UNIT else INFINITY
 
     def _is_settled(self, depth: int) -> bool:
-        """Nothing deeper can change the value: it rests on no EVAL, or on an end that lies within the depth."""
+        """No deeper search can change the value: it does not depend on EVAL, or it is an end within the depth."""
         is_near = self.settings.multipv == "best" and abs(self.score) > UNIT and WIN - abs(self.score) <= depth
-        return is_near or self.flags & HORIZON == 0
+        return is_near or self.depends & HORIZON == 0
 
     def _take_roots(self) -> None:
         entries = self.ws["roots"][: int(self.ws["root_count"])]
@@ -272,9 +255,9 @@ class Search:
         )
 
     def _is_proven(self) -> bool:
-        """No organ makes up a win. But where games ended by counter or repetition since the table was emptied, a win that it gave may
-        have come by another path; then nothing is called proven that is not exact."""
+        """No enhancement invents a win. But if a game ended by counter or repetition since the table was emptied, a win from the table
+        may belong to another path; then only exact searches prove anything."""
         if self.depth == 0:
             return False
         by_other_paths = self.player._paths_matter and self.settings.tt and not self.settings.exact
-        return not by_other_paths and (abs(self.score) > UNIT or self.flags & HORIZON == 0)
+        return not by_other_paths and (abs(self.score) > UNIT or self.depends & HORIZON == 0)

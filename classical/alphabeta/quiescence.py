@@ -1,48 +1,49 @@
-"""Beyond the horizon: EVAL is asked only where nothing is hanging, so tactical actions go on until there are none.
+"""Quiescence: beyond the horizon tactical actions are searched until none is left, so that EVAL is applied to quiet positions only.
 
-A player who need not take may keep what EVAL gives ("stand pat"). That is sound only where something else than a tactical action could
-be played: not amid a turn that goes on, not where the rules force the taking, and not in check, where all actions are tried. Amid a
-turn without a tactical action all actions are tried too, and EVAL is asked right behind them. (Shannon 1950; Harris 1975; Beal 1990.)
+A player who need not capture may keep the value of EVAL ("stand pat"). That is sound only where a quiet action could be played: not in
+the middle of a turn, not where the rules force a capture, and not in check, where all actions are searched. In the middle of a turn
+without a tactical action all actions are searched too, each followed by EVAL. (Shannon 1950; Harris 1975; Beal 1990.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from classical.alphabeta.ordering import TACTICAL, pick
-from classical.alphabeta.workspace import HORIZON, INFINITY, levels
+from classical.alphabeta.workspace import HORIZON, INFINITY, Workspace, levels
+from classical.types import Codes, Kernel, Score
 from games import Rules
+from games.types import Integer
 
 LONGEST = 32  # plies of quiescence
-CHECKS = 1  # the first of them, in which bare checks are tried; whoever is in check by then tries all actions
-BARE = 0.25  # of gain: less, in games with checks, is a check that takes nothing
+CHECKS = 1  # the first of them: checks that capture nothing are searched, and all replies to a check
+BARE = 0.25  # in games with checks, an action with less gain is a check that captures nothing
 
 
-def quiescer(rules: Rules, estimate: Callable[..., Any], end_of: Callable[..., Any]) -> Callable[..., Any]:
-    """quiesce(ws, endgames, ply, alpha, beta, goes_on, plies_left) -> score, the mover's. The caller has counted the node."""
+def quiescer(rules: Rules, estimate: Kernel, end_of: Kernel) -> Kernel:
+    """quiesce(ws, endgames, ply, alpha, beta, mid_turn, plies_left) -> score, the mover's. The caller counts the node."""
     to_move, legal_actions, tactical_actions = rules.to_move, rules.legal_actions, rules.tactical_actions
     result, in_check, has_checks = rules.result, rules.in_check or (lambda state: False), rules.in_check is not None
     gain = rules.gain or (lambda state, action: 0.0)
     deepest = levels(rules) - 2
 
-    def quiesce(ws: Any, endgames: Any, ply: Any, alpha: Any, beta: Any, goes_on: Any, plies_left: Any) -> Any:
+    def quiesce(
+        ws: Workspace, endgames: Codes, ply: Integer, alpha: Score, beta: Score, mid_turn: Integer, plies_left: Integer
+    ) -> Score:
         here, state = ws.plies[ply], ws.states[ply]
         here.line_length = 0
         mover = to_move(state)
-        flags: Any = HORIZON
-        ws.flags = HORIZON
-        if ply >= deepest or (plies_left <= 0 and goes_on == 0):
+        depends: Integer = HORIZON
+        ws.depends = HORIZON
+        if ply >= deepest or (plies_left <= 0 and mid_turn == 0):
             return estimate(ws, state, mover)
 
-        # 1. What there is to take; standing pat
+        # 1. Tactical actions; stand pat
         best = np.int64(-INFINITY)
         left = plies_left - 1
-        checked = has_checks and ws.checks != 0 and goes_on == 0 and plies_left >= LONGEST - CHECKS and in_check(state)
+        checked = has_checks and ws.checks != 0 and mid_turn == 0 and plies_left >= LONGEST - CHECKS and in_check(state)
         n = np.int64(legal_actions(state, here.actions) if checked else tactical_actions(state, here.actions))
-        if goes_on != 0:
+        if mid_turn != 0:
             if n == 0:
                 n = np.int64(legal_actions(state, here.actions))
                 left = np.int64(0)
@@ -61,7 +62,7 @@ def quiescer(rules: Rules, estimate: Callable[..., Any], end_of: Callable[..., A
             here.ranks[n] = TACTICAL + np.int64(1024 * taken)
             n += 1
 
-        # 2. Take, the most first
+        # 2. Search them, the largest gain first
         for i in range(n):
             pick(ws, ply, i, n)
             ws.states[ply + 1] = state
@@ -80,14 +81,14 @@ def quiescer(rules: Rules, estimate: Callable[..., Any], end_of: Callable[..., A
                     value = -quiesce(ws, endgames, ply + 1, -beta, -alpha, np.int64(0), left)
             if ws.aborted:
                 return np.int64(0)
-            flags |= ws.flags
+            depends |= ws.depends
             if value > best:
                 best = value
                 if value > alpha:
                     alpha = value
                     if value >= beta:
                         break
-        ws.flags = flags
+        ws.depends = depends
         return best
 
     return quiesce

@@ -1,32 +1,34 @@
-"""The root: its actions keep a value each, and the best comes to the front for the next iteration.
+"""The root: every action keeps a value, and the best moves to the front for the next iteration.
 
-score = root(ws, table, endgames, depth, alpha, beta)       values in ws.roots, the line in ws.plies[0]; ws.aborted where it was stopped
+score = root(ws, table, endgames, depth, alpha, beta)       values in ws.roots, the line in ws.plies[0]; ws.aborted if it was stopped
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from classical.alphabeta.ordering import estimator, forget, pick, ranker
-from classical.alphabeta.search import close_edge, ender, extend_line, log_edge, log_pruned, searcher
+from classical.alphabeta.search import ender, extend_line, searcher
 from classical.alphabeta.table import action_at, find, position_key, store
-from classical.alphabeta.workspace import EXACT, INFINITY, LINE, LOWER, NONE, UPPER
+from classical.alphabeta.tree_log import close_edge, log_edge, log_pruned
+from classical.alphabeta.workspace import EXACT, INFINITY, LINE, LOWER, NONE, UPPER, Workspace
+from classical.types import Codes, Entries, Kernel, Score
 from games import Rules
+from games.types import Array, Integer
 
 
-def preparer(rules: Rules, rank: Callable[..., None], key_of: Callable[..., Any]) -> Callable[..., None]:
-    """prepare(ws, table): from states[0], lists the root's actions in the order in which they are tried first."""
+def preparer(rules: Rules, rank: Kernel, key_of: Kernel) -> Callable[[Workspace, Entries], None]:
+    """prepare(ws, table): lists the actions of states[0] in the order of the first iteration."""
     legal_actions, to_move = rules.legal_actions, rules.to_move
 
-    def prepare(ws: Any, table: Any) -> None:
+    def prepare(ws: Workspace, table: Entries) -> None:
         forget(ws)
         state = ws.states[0]
         n = np.int64(legal_actions(state, ws.plies[0].actions))
         hint = np.int64(NONE)
-        if ws.use_tt:
+        if ws.tt:
             slot = find(table, key_of(state, ws.exact))
             if slot >= 0:
                 hint = action_at(table, slot)
@@ -42,11 +44,11 @@ def preparer(rules: Rules, rank: Callable[..., None], key_of: Callable[..., Any]
     return prepare
 
 
-def lengthener(rules: Rules, key_of: Callable[..., Any]) -> Callable[..., None]:
-    """lengthen(ws, table, length): goes on with the table's actions where the line at the root is shorter than that."""
+def lengthener(rules: Rules, key_of: Kernel) -> Callable[[Workspace, Entries, Integer], None]:
+    """lengthen(ws, table, length): extends the root's line by the table's actions, up to that length."""
     legal_actions, result, is_terminal = rules.legal_actions, rules.result, rules.is_terminal
 
-    def lengthen(ws: Any, table: Any, length: Any) -> None:
+    def lengthen(ws: Workspace, table: Entries, length: Integer) -> None:
         here, following = ws.plies[0], ws.plies[1]
         ws.states[1] = ws.states[0]
         state = ws.states[1]
@@ -70,7 +72,7 @@ def lengthener(rules: Rules, key_of: Callable[..., Any]) -> Callable[..., None]:
     return lengthen
 
 
-def root(rules: Rules) -> Callable[..., Any]:
+def root(rules: Rules) -> Kernel:
     """One iteration: root(ws [1], table, endgames, depth, alpha, beta) -> score, the mover's. The first one lists the actions."""
     to_move, result = rules.to_move, rules.result
     estimate, key_of, end_of = estimator(rules), position_key(rules), ender(rules)
@@ -78,7 +80,7 @@ def root(rules: Rules) -> Callable[..., Any]:
     search = searcher(rules, estimate, rank, key_of, end_of)
     prepare, lengthen = preparer(rules, rank, key_of), lengthener(rules, key_of)
 
-    def root(workspaces: Any, table: Any, endgames: Any, depth: int, lowest: int, highest: int) -> Any:
+    def root(workspaces: Array, table: Entries, endgames: Codes, depth: int, lowest: int, highest: int) -> Score:
         ws = workspaces[0]
         state = ws.states[0]
         mover = to_move(state)
@@ -89,7 +91,7 @@ def root(rules: Rules) -> Callable[..., Any]:
         alpha, beta = floor, ceiling
         best = np.int64(-INFINITY)
         best_index = -1
-        flags = 0
+        depends = 0
         ws.plies[0].line_length = 0
         ws.roots_done = 0
         ws.nodes += 1
@@ -112,18 +114,8 @@ def root(rules: Rules) -> Callable[..., Any]:
                 top = low_end + 1 if ws.pvs and i > 0 and not ws.multipv_all else beta
                 while True:
                     low, high = (low_end, top) if same else (-top, -low_end)
-                    value = search(
-                        ws,
-                        table,
-                        endgames,
-                        np.int64(1),
-                        np.int64(depth - 1),
-                        low,
-                        high,
-                        np.int64(same),
-                        np.int64(1),
-                        none,
-                    )
+                    left = np.int64(depth - 1)
+                    value = search(ws, table, endgames, np.int64(1), left, low, high, np.int64(same), np.int64(1), none)
                     if ws.aborted:
                         break
                     if not same:
@@ -136,7 +128,7 @@ def root(rules: Rules) -> Callable[..., Any]:
             if ws.aborted:
                 break
             close_edge(ws, edge, np.int64(-1), value, low_end, beta, over)
-            flags |= ws.flags
+            depends |= ws.depends
             entry.value = value
             entry.kind = EXACT if over or low_end < value < beta else UPPER if value <= low_end else LOWER
             entry.nodes = ws.nodes - before
@@ -150,25 +142,16 @@ def root(rules: Rules) -> Callable[..., Any]:
                     if value >= beta:
                         log_pruned(ws, np.int64(-1), zero, mover, i, n, alpha, beta)
                         break
-        if best_index > 0:  # the best to the front, the others keep their order; one entry behind them is spare
+        if best_index > 0:  # the best to the front, the others keep their order; the entry after the last is spare
             ws.roots[n] = ws.roots[best_index]
             for to in range(best_index, 0, -1):
                 ws.roots[to] = ws.roots[to - 1]
             ws.roots[0] = ws.roots[n]
-        if ws.use_tt and ws.aborted == 0 and floor < best < ceiling:
-            store(
-                ws,
-                table,
-                key_of(state, ws.exact),
-                zero,
-                best,
-                np.int64(ws.roots[0].action),
-                np.int64(depth),
-                EXACT,
-                False,
-            )
+        if ws.tt and ws.aborted == 0 and floor < best < ceiling:
+            action, key = np.int64(ws.roots[0].action), key_of(state, ws.exact)
+            store(ws, table, key, zero, best, action, np.int64(depth), EXACT, False)
             lengthen(ws, table, depth)
-        ws.flags = flags
+        ws.depends = depends
         return best
 
     return root

@@ -1,117 +1,105 @@
-"""Alpha-beta search with all its organs, for two players and zero sum. The steps are numbered, so that two people can point at one.
+"""Alpha-beta search with its enhancements, for two players and zero sum. The steps are numbered, for reference.
 
-    score = search(ws, table, endgames, ply, depth, alpha, beta, goes_on, may_pass, excluded)
+    score = search(ws, table, endgames, ply, depth, alpha, beta, mid_turn, may_pass, excluded)
 
-is what the position in `ws.states[ply]` is worth to whoever moves there, by `depth` more actions: exact if alpha < score < beta,
-at most that if score <= alpha, at least that if score >= beta (fail-soft: Fishburn 1983). Whoever moves twice in a row keeps sign
-and window; `goes_on` says that the mover moved before, and then there is no cut-off even at depth 0.
+is the value of the position in `ws.states[ply]` for the player to move there, by `depth` more actions: exact if alpha < score < beta,
+an upper bound if score <= alpha, a lower bound if score >= beta (fail-soft: Fishburn 1983). A player who moves twice in a row keeps
+sign and window. `mid_turn`: the mover made the previous action too; the search is then not cut off even at depth 0. `may_pass`: a null
+move is allowed here. `excluded`: an action that is left out (step 5), or NONE.
 
-Alpha-beta: Knuth and Moore, "An Analysis of Alpha-Beta Pruning" (1975). The organs' sources stand beside their switches in
+The rules of an enhancement (when, how deep, which window) are in its own file. Every recursive call is here: compiled functions that
+call each other in a circle cannot be cached.
+
+Alpha-beta: Knuth and Moore, "An Analysis of Alpha-Beta Pruning" (1975). The enhancements' sources are with their switches in
 `settings.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from classical.alphabeta.beam import is_beyond_beam
+from classical.alphabeta.futility import FUTILE_DEPTH, futility_margin
+from classical.alphabeta.late_moves import LATE_DEPTH, LATE_INDEX, late_reduction
+from classical.alphabeta.null_move import VERIFY_DEPTH, passer
 from classical.alphabeta.ordering import KILLER, TACTICAL, pick, reward
+from classical.alphabeta.probcut import prediction
 from classical.alphabeta.quiescence import LONGEST, quiescer
-from classical.alphabeta.selective import (
-    FUTILE_DEPTH,
-    GUESS,
-    LATE_DEPTH,
-    LATE_INDEX,
-    NULL_DEPTH,
-    SINGULAR_DEPTH,
-    SINGULAR_MARGIN,
-    VERIFY_DEPTH,
-    futility_margin,
-    late_reduction,
-    null_reduction,
-    singular_depth,
-)
-from classical.alphabeta.table import action_at, bound_at, find, is_whole, score_at, store
+from classical.alphabeta.singular import singular_depth, singular_target
+from classical.alphabeta.table import action_at, bound_at, find, is_whole, keep_action, score_at, store
+from classical.alphabeta.tree_log import close_edge, log_edge, log_pruned
 from classical.alphabeta.workspace import (
-    END,
     EXACT,
     HORIZON,
     INFINITY,
-    INNER,
-    LEAF,
     LINE,
     LOWER,
     NONE,
     PAIRS,
     PATH,
-    PROBCUT_DEPTHS,
-    PRUNED,
     UPPER,
+    Workspace,
     levels,
 )
-from classical.scores import UNIT, WIN, score_of
+from classical.scores import LARGEST_EVAL, UNIT, WIN, score_of
 from classical.tables.codes import NONE as UNKNOWN
 from classical.tables.codes import plies_of, value_of
 from classical.tables.probe import prober
+from classical.types import Codes, Entries, Kernel, Score
 from games import Rules
+from games.types import GameState, Integer
 
 
-def searcher(
-    rules: Rules,
-    estimate: Callable[..., Any],
-    rank: Callable[..., None],
-    key_of: Callable[..., Any],
-    end_of: Callable[..., Any],
-) -> Callable[..., Any]:
-    """`search` for one game, to be inlined into a kernel. Its parts are handed in, for what is made twice is compiled twice."""
+def searcher(rules: Rules, estimate: Kernel, rank: Kernel, key_of: Kernel, end_of: Kernel) -> Kernel:
+    """`search` for one game, to be inlined into a kernel. Its parts are arguments, since parts made twice would be compiled twice."""
     to_move, legal_actions, result = rules.to_move, rules.legal_actions, rules.result
-    null_result = rules.null_result or (lambda state: False)
-    can_pass, has_gain = rules.null_result is not None, rules.gain is not None
+    has_gain, try_pass = rules.gain is not None, passer(rules)
     in_check, has_checks = rules.in_check or (lambda state: False), rules.in_check is not None
     quiesce = quiescer(rules, estimate, end_of)
     deepest = levels(rules) - 2
 
     def search(
-        ws: Any,
-        table: Any,
-        endgames: Any,
-        ply: Any,
-        depth: Any,
-        alpha: Any,
-        beta: Any,
-        goes_on: Any,
-        may_pass: Any,
-        excluded: Any,
-    ) -> Any:
-        # 1. Count, and stop when told to
+        ws: Workspace,
+        table: Entries,
+        endgames: Codes,
+        ply: Integer,
+        depth: Integer,
+        alpha: Score,
+        beta: Score,
+        mid_turn: Integer,
+        may_pass: Integer,
+        excluded: Integer,
+    ) -> Score:
+        # 1. Count; stop at a limit
         if ws.nodes >= ws.grace and (ws.stop != 0 or ws.nodes >= ws.node_limit):
             ws.aborted = 1
             return np.int64(0)
         ws.nodes += 1
+        no, none = np.int64(0), np.int64(NONE)
         here, state = ws.plies[ply], ws.states[ply]
         here.line_length = 0
 
-        # 2. The horizon, behind which nobody in check is left
-        checked = has_checks and ws.checks != 0 and goes_on == 0 and in_check(state)
+        # 2. The horizon; a position in check is searched one deeper
+        checked = has_checks and ws.checks != 0 and mid_turn == 0 and in_check(state)
         if checked and ply < ws.deepest:
             ws.check_extensions += 1
             depth += 1
-        if (depth <= 0 and goes_on == 0) or ply >= deepest:
+        if (depth <= 0 and mid_turn == 0) or ply >= deepest:
             ws.leaves += 1
             if ws.quiescence:
-                return quiesce(ws, endgames, ply, alpha, beta, np.int64(0), np.int64(LONGEST))
-            ws.flags = HORIZON
+                return quiesce(ws, endgames, ply, alpha, beta, no, np.int64(LONGEST))
+            ws.depends = HORIZON
             return estimate(ws, state, to_move(state))
         mover = to_move(state)
         is_open = beta - alpha > 1
 
-        # 3. The table. Along the principal variation it only gives hints, so that the line is found whole
+        # 3. The transposition table. On the principal variation it only orders, so that the line is found whole
         hint = np.int64(NONE)
         slot = np.int64(-1)
         key = np.uint64(0)
-        if ws.use_tt and excluded == NONE:
+        if ws.tt and excluded == NONE:
             key = key_of(state, ws.exact)
             slot = find(table, key)
             ws.table_probes += 1
@@ -127,99 +115,76 @@ def searcher(
                     score, bound = score_at(table, slot, ply), bound_at(table, slot)
                     if bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha):
                         ws.table_cutoffs += 1
-                        ws.flags = 0 if whole else HORIZON
+                        ws.depends = 0 if whole else HORIZON
                         return score
 
-        # 4. Is the whole position outside the window? Guesses, where EVAL and a window of width one allow them
+        # 4. Pruning of the whole position by EVAL, where the window has width one
         guess = np.int64(-INFINITY)
-        if ws.guessing and not checked and not is_open and goes_on == 0 and excluded == NONE and abs(beta) < GUESS:
+        if (
+            ws.guessing
+            and not checked
+            and not is_open
+            and mid_turn == 0
+            and excluded == NONE
+            and abs(beta) < LARGEST_EVAL
+        ):
             guess = estimate(ws, state, mover)
 
-            # 4a. Futility: so far above that a few plies won't change it
+            # 4a. Futility: EVAL is above the window by more than a few plies can change
             if ws.futility and depth <= FUTILE_DEPTH and guess - futility_margin(depth) >= beta:
                 ws.futility_prunes += 1
-                ws.flags = HORIZON
+                ws.depends = HORIZON
                 return guess
 
-            # 4b. Null move: above even after passing
-            if can_pass and ws.null_move and may_pass and depth >= NULL_DEPTH and guess >= beta:
-                ws.states[ply + 1] = state
-                if null_result(ws.states[ply + 1]):
-                    ws.null_tries += 1
-                    left = max(depth - 1 - null_reduction(depth), np.int64(0))
-                    score = -search(
-                        ws, table, endgames, ply + 1, left, -beta, 1 - beta, np.int64(0), np.int64(0), np.int64(NONE)
-                    )
-                    if score >= beta and depth >= VERIFY_DEPTH and ws.aborted == 0:
-                        score = search(
-                            ws, table, endgames, ply, left, beta - 1, beta, np.int64(0), np.int64(0), np.int64(NONE)
-                        )
-                    if ws.aborted:
-                        return np.int64(0)
-                    if score >= beta:
-                        ws.null_cutoffs += 1
-                        ws.flags = HORIZON
-                        return min(score, np.int64(GUESS))  # a win behind a pass is none yet
-
-            # 4c. ProbCut: far enough outside already for a shallow search. deep = slope·shallow + offset ± error
-            if ws.use_probcut and depth < PROBCUT_DEPTHS:
-                for which in range(PAIRS):
-                    pair = ws.probcut[depth, which]
-                    if pair.shallow <= 0:
-                        break
-                    spread = ws.probcut_errors * pair.error
-                    sign = 1 if guess >= beta else -1
-                    edge = beta if guess >= beta else alpha
-                    wanted = np.int64(np.rint((edge + sign * spread - pair.offset) / pair.slope))
-                    if abs(wanted) >= GUESS:
-                        continue
-                    ws.probcut_tries += 1
-                    low = wanted - 1 if sign > 0 else wanted
-                    score = search(
-                        ws,
-                        table,
-                        endgames,
-                        ply,
-                        np.int64(pair.shallow),
-                        low,
-                        low + 1,
-                        np.int64(0),
-                        np.int64(0),
-                        np.int64(NONE),
-                    )
-                    if ws.aborted:
-                        return np.int64(0)
-                    if (sign > 0 and score >= wanted) or (sign < 0 and score <= wanted):
-                        ws.probcut_cutoffs += 1
-                        ws.flags = HORIZON
-                        return edge
-
-        # 5. Singular extension: does the table's action stand alone?
-        singular = np.int64(NONE)
-        may_extend = ws.singular != 0 and ply < ws.deepest
-        if may_extend and slot >= 0 and hint != NONE and depth >= SINGULAR_DEPTH:
-            score = score_at(table, slot, ply)
-            if bound_at(table, slot) != UPPER and table[slot].depth >= depth - 3 and abs(score) < GUESS:
-                target = score - SINGULAR_MARGIN
-                score = search(
-                    ws, table, endgames, ply, singular_depth(depth), target - 1, target, goes_on, np.int64(0), hint
-                )
+            # 4b. Null move: above the window even after a pass
+            left = try_pass(ws, ply, depth, beta, guess) if may_pass else np.int64(-1)
+            if left >= 0:
+                score = -search(ws, table, endgames, ply + 1, left, -beta, 1 - beta, no, no, none)
+                if score >= beta and depth >= VERIFY_DEPTH and ws.aborted == 0:
+                    score = search(ws, table, endgames, ply, left, beta - 1, beta, no, no, none)
                 if ws.aborted:
                     return np.int64(0)
-                if score < target:
-                    singular = hint
+                if score >= beta:
+                    ws.null_cutoffs += 1
+                    ws.depends = HORIZON
+                    return min(score, np.int64(LARGEST_EVAL))  # a win after a pass is not a win
 
-        # 6. List and rank
+            # 4c. ProbCut: a shallow search is far enough outside the window
+            is_above = guess >= beta
+            edge = beta if is_above else alpha
+            for which in range(PAIRS):
+                shallow, wanted = prediction(ws, depth, which, edge, is_above)
+                if shallow > 0:
+                    low = wanted - 1 if is_above else wanted
+                    score = search(ws, table, endgames, ply, shallow, low, low + 1, no, no, none)
+                    if ws.aborted:
+                        return np.int64(0)
+                    if (is_above and score >= wanted) or (not is_above and score <= wanted):
+                        ws.probcut_cutoffs += 1
+                        ws.depends = HORIZON
+                        return edge
+
+        # 5. Singular extension: are all others worse than the table's action by a margin?
+        singular = np.int64(NONE)
+        target = singular_target(ws, table, slot, ply, depth)
+        if target > -INFINITY:
+            score = search(ws, table, endgames, ply, singular_depth(depth), target - 1, target, mid_turn, no, hint)
+            if ws.aborted:
+                return np.int64(0)
+            if score < target:
+                singular = hint
+
+        # 6. List and rank the actions
         n = np.int64(legal_actions(state, here.actions))
         if ws.ordered:
             rank(ws, ply, n, mover, depth, hint)
-        if may_extend and n == 1:
+        if n == 1 and ws.singular != 0 and ply < ws.deepest:
             singular = np.int64(here.actions[0])
 
-        # 7. One action after the other
+        # 7. Search one action after the other
         best, best_action = np.int64(-INFINITY), np.int64(NONE)
         floor = alpha
-        flags = 0
+        depends = 0
         tried = 0
         parent = ws.log_parent
         for i in range(n):
@@ -230,24 +195,24 @@ def searcher(
                 continue
             is_quiet = ws.ordered != 0 and here.ranks[i] < TACTICAL
 
-            # 7a. Forward pruning
-            if ws.beam and tried >= ws.beam and best > -UNIT:
+            # 7a. Pruning of actions: beam, futility
+            if is_beyond_beam(ws, tried, best):
                 ws.beam_prunes += n - i
-                flags |= HORIZON
+                depends |= HORIZON
                 break
             if ws.futility and is_quiet and tried > 0 and depth <= FUTILE_DEPTH and guess != -INFINITY:
                 bound = guess + futility_margin(depth)
                 if bound <= alpha and best > -UNIT:
                     ws.futility_prunes += 1
-                    flags |= HORIZON
+                    depends |= HORIZON
                     best = max(best, bound)
                     continue
 
-            # 7b. Play it
+            # 7b. Play it; extend or reduce
             ws.states[ply + 1] = state
             child = ws.states[ply + 1]
             result(child, action)
-            edge = log_edge(ws, parent, ply, mover, action, alpha, beta)
+            edge_number = log_edge(ws, parent, ply, mover, action, alpha, beta)
             over, value = end_of(ws, endgames, child, mover, ply)
             if not over:
                 same = to_move(child) == mover
@@ -257,26 +222,17 @@ def searcher(
                 if action == singular:
                     ws.extensions += 1
                     left = depth
-                elif ws.lmr and is_late and not checked and goes_on == 0 and here.ranks[i] < KILLER - 1:
+                elif ws.lmr and is_late and not checked and mid_turn == 0 and here.ranks[i] < KILLER - 1:
                     # neither tactical nor a killer
                     ws.reductions += 1
                     less = min(late_reduction(depth, tried), left)
 
-                # 7c. A window of width one for all but the first; again with more where that is surpassed
+                # 7c. All but the first in a window of width one, and again with more depth or a wider window above alpha
                 top = alpha + 1 if (ws.pvs and tried > 0) or less > 0 else beta
                 while True:
                     low, high = (alpha, top) if same else (-top, -alpha)
                     value = search(
-                        ws,
-                        table,
-                        endgames,
-                        ply + 1,
-                        left - less,
-                        low,
-                        high,
-                        np.int64(same),
-                        np.int64(1),
-                        np.int64(NONE),
+                        ws, table, endgames, ply + 1, left - less, low, high, np.int64(same), np.int64(1), none
                     )
                     if ws.aborted:
                         return np.int64(0)
@@ -292,19 +248,19 @@ def searcher(
                         top = beta
                     else:
                         break
-            close_edge(ws, edge, parent, value, alpha, beta, over)
-            child_flags = ws.flags
-            flags |= child_flags
+            close_edge(ws, edge_number, parent, value, alpha, beta, over)
+            child_depends = ws.depends
+            depends |= child_depends
             tried += 1
 
-            # 7d. Better than what was known?
+            # 7d. Raise best and alpha; cut off
             if value > best:
                 best = value
                 if value > alpha:
                     alpha = value
                     best_action = action
                     if value >= beta:
-                        flags = child_flags  # the value rests on this action alone
+                        depends = child_depends  # the value depends on this action alone
                         ws.cutoffs += 1
                         if tried == 1:
                             ws.first_cutoffs += 1
@@ -316,54 +272,54 @@ def searcher(
                         break
                     if is_open:
                         extend_line(ws, ply, action)
-        if tried == 0:  # the only action was left out
+        if tried == 0:  # the only action is the excluded one
             best = floor
 
-        # 8. Remember
-        if ws.use_tt and excluded == NONE:
+        # 8. Store
+        if ws.tt and excluded == NONE:
             bound = LOWER if best >= beta else EXACT if best > floor else UPPER
-            if flags & PATH:
+            if depends & PATH:
                 ws.path_values += 1
                 if best_action != NONE:
                     keep_action(table, key, best_action)
             else:
                 ws.table_stores += 1
-                store(ws, table, key, ply, best, best_action, depth, bound, flags == 0)
-        ws.flags = flags
+                store(ws, table, key, ply, best, best_action, depth, bound, depends == 0)
+        ws.depends = depends
         return best
 
     return search
 
 
-def ender(rules: Rules) -> Callable[..., Any]:
-    """end_of(ws, endgames, child, mover, ply) -> (is it over, its score for the mover of the parent); sets `flags` where it is.
+def ender(rules: Rules) -> Callable[..., tuple[bool, Score]]:
+    """end_of(ws, endgames, child, mover, ply) -> (is the game over, its score for the mover of the parent); sets `depends` if so.
 
-    Over is also what the endgame tables know, with as many plies more as it takes there.
+    A position of the endgame tables counts as over, after as many plies as its table gives.
     """
     is_terminal, utility, legal_actions, to_move = rules.is_terminal, rules.utility, rules.legal_actions, rules.to_move
     has_path = bool(rules.history)
     probe, index_of = prober(rules), rules.endgame_index or (lambda state: -1)
 
-    def end_of(ws: Any, endgames: Any, child: Any, mover: Any, ply: Any) -> Any:
+    def end_of(ws: Workspace, endgames: Codes, child: GameState, mover: Integer, ply: Integer) -> tuple[bool, Score]:
         if not is_terminal(child):
             if len(endgames) == 0:
                 return False, np.int64(0)
             code = np.int64(probe(endgames, child))
             if code == UNKNOWN:
-                if index_of(child) >= 0:  # it is won or lost, but a draw by counter or repetition comes first
+                if index_of(child) >= 0:  # decided in the table, but a draw by counter or repetition comes first
                     ws.path_ends += 1
                 return False, np.int64(0)
             ws.nodes += 1
             ws.endgame_hits += 1
-            ws.flags = 0
+            ws.depends = 0
             ws.plies[ply + 1].line_length = 0
             value = np.int64(value_of(code)) * (1 if to_move(child) == mover else -1)
             return True, value * (WIN - ply - 1 - plies_of(code))
         ws.nodes += 1
         ws.ends += 1
-        ws.flags = 0
+        ws.depends = 0
         if has_path and ws.exact == 0 and legal_actions(child, ws.plies[ply + 1].actions) > 0:
-            ws.flags = PATH
+            ws.depends = PATH
             ws.path_ends += 1
         ws.plies[ply + 1].line_length = 0
         return True, np.int64(score_of(utility(child, mover), ply + 1))
@@ -371,7 +327,7 @@ def ender(rules: Rules) -> Callable[..., Any]:
     return end_of
 
 
-def extend_line(ws: Any, ply: Any, action: Any) -> None:
+def extend_line(ws: Workspace, ply: Integer, action: Integer) -> None:
     """The principal variation from here is `action` and then the child's."""
     here, following = ws.plies[ply], ws.plies[ply + 1]
     length = min(np.int64(following.line_length), np.int64(LINE - 1))
@@ -379,47 +335,3 @@ def extend_line(ws: Any, ply: Any, action: Any) -> None:
     for i in range(length):
         here.line[i + 1] = following.line[i]
     here.line_length = length + 1
-
-
-def keep_action(table: Any, key: Any, action: Any) -> None:
-    """A value that must not be kept still leaves a hint, where the position has an entry."""
-    slot = find(table, key)
-    if slot >= 0 and action < 65_535:
-        table[slot].action = action + 1
-
-
-# ── the log, off unless asked for ──
-
-
-def log_edge(ws: Any, parent: Any, ply: Any, mover: Any, action: Any, alpha: Any, beta: Any) -> Any:
-    """A new edge, from which on `parent` is it; -1 where nothing is logged."""
-    if ws.log_used >= ws.logging:
-        return np.int64(-1)
-    edge = np.int64(ws.log_used)
-    ws.log_used += 1
-    entry = ws.log[edge]
-    entry.parent, entry.ply, entry.mover, entry.action = parent, ply, mover, action
-    entry.alpha, entry.beta = alpha, beta
-    ws.log_parent = edge
-    return edge
-
-
-def close_edge(ws: Any, edge: Any, parent: Any, value: Any, alpha: Any, beta: Any, over: Any) -> None:
-    if ws.logging == 0:
-        return
-    ws.log_parent = parent
-    if edge >= 0:
-        entry = ws.log[edge]
-        entry.value = value
-        entry.kind = UPPER if value <= alpha and not over else LOWER if value >= beta and not over else EXACT
-        entry.leads = END if over else INNER if ws.log_used > edge + 1 else LEAF
-
-
-def log_pruned(ws: Any, parent: Any, ply: Any, mover: Any, i: Any, n: Any, alpha: Any, beta: Any) -> None:
-    """The siblings that a cut-off leaves unvisited."""
-    for j in range(i + 1, n):
-        if ws.log_used < ws.logging:
-            edge = log_edge(ws, parent, ply, mover, ws.plies[ply].actions[j], alpha, beta)
-            ws.log[edge].kind = PRUNED
-    if ws.logging:
-        ws.log_parent = parent

@@ -1,35 +1,36 @@
-"""The transposition table: what was found out about a position, for when another path leads to it.
+"""The transposition table: results of searches by position, reused where another path leads to the same one.
 
 An entry has 16 bytes, four of them fill one cache line and form a bucket:
 
 | bytes | field    | what                                                                                        |
 |-------|----------|---------------------------------------------------------------------------------------------|
 | 8     | `key`    | the position's 64 bits, compared whole                                                       |
-| 4     | `score`  | of whoever moves there; wins count their plies from this position, not from the root         |
-| 2     | `action` | the one that was best or cut off, plus one; 0: none                                          |
-| 1     | `depth`  | how far the search went on from there                                                        |
-| 1     | `tag`    | bits 0-1: bound + 1 (0: the entry is empty), bit 2: no EVAL in it, bits 3-7: the search's age |
+| 4     | `score`  | the mover's; wins count their plies from this position, not from the root                    |
+| 2     | `action` | that was best or cut off, plus one; 0: none                                                   |
+| 1     | `depth`  | of the search from this position                                                             |
+| 1     | `tag`    | bits 0-1: bound + 1 (0: empty entry), bit 2: independent of EVAL, bits 3-7: the search's age  |
 
-A value without EVAL in it is the same at every depth from there on, so such an entry serves them all.
+A value independent of EVAL is the same at every larger depth, so such an entry is used for all of them.
 
-**Exactness.** A depth-limited value belongs to one position and one depth, so in exact searches only entries of the same depth count.
-Depth 0 occurs only within a turn that goes on (elsewhere it is a leaf and never asks the table), and so means one thing. Where a game's
-fields record the path, values depend on it: exact searches mix those fields into the key. When playing, that would cost nearly all
-transpositions; there a value that came from a draw by repetition or counter is not stored at all, only its action.
+**Exactness.** A depth-limited value belongs to one position and one depth, so exact searches use only entries of the same depth.
+(Depth 0 is probed only in the middle of a turn; elsewhere it is a leaf.) Where a game's fields record the path, values depend on it:
+exact searches mix those fields into the key. In play that would lose nearly all transpositions; there, a value that comes from a draw
+by repetition or counter is not stored, only its action.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from base.bits import U
 from base.seeds import mix
-from classical.alphabeta.workspace import FILLED, NONE
+from classical.alphabeta.workspace import FILLED, NONE, Workspace
 from classical.scores import UNIT
+from classical.types import Entries, Score
 from games import Rules
+from games.types import Array, Bits, GameState, Integer
 
 ENTRY = np.dtype(
     [("key", np.uint64), ("score", np.int32), ("action", np.uint16), ("depth", np.int8), ("tag", np.uint8)]
@@ -37,75 +38,77 @@ ENTRY = np.dtype(
 assert ENTRY.itemsize == 16
 WAYS = 4
 AGES = 32
-NAMED = 65_535  # actions with higher ids are not kept
+NAMED = 65_535  # larger action ids are not stored
 
 _GOLDEN, _32 = U(0x9E3779B97F4A7C15), U(32)
 _SEED = U(0x452821E638D01377)
 
+PathHash = Callable[[GameState, Bits], Bits]
 
-def new_table(megabytes: int) -> np.ndarray[Any, Any]:
+
+def new_table(megabytes: int) -> Array:
     """An empty one, aligned to cache lines, of as many buckets as the largest power of two that fits."""
     buckets = 1 << ((megabytes << 20) // (WAYS * ENTRY.itemsize)).bit_length() - 1
     return _aligned(buckets * WAYS)
 
 
-def no_table() -> np.ndarray[Any, Any]:
-    """What kernels are given where there is none."""
+def no_table() -> Array:
+    """The argument of kernels where the table is off."""
     return _aligned(WAYS)
 
 
-def _aligned(entries: int) -> np.ndarray[Any, Any]:
+def _aligned(entries: int) -> Array:
     memory = np.zeros(entries * ENTRY.itemsize + 64, np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + entries * ENTRY.itemsize].view(ENTRY)
 
 
-def position_key(rules: Rules) -> Callable[[Any, Any], Any]:
-    """key_of(state, with_path): the game's key, or one that also tells paths apart."""
+def position_key(rules: Rules) -> Callable[[GameState, Integer], Bits]:
+    """key_of(state, with_path): the game's key, or one that distinguishes paths as well."""
     key = rules.key
     path = path_hash(rules)
 
-    def key_of(state: Any, with_path: Any) -> Any:
+    def key_of(state: GameState, with_path: Integer) -> Bits:
         word = U(key(state))
         return path(state, word) if with_path else word
 
     return key_of
 
 
-def path_hash(rules: Rules) -> Callable[[Any, Any], Any]:
-    """hash(state, word): stirs all fields that record the path into a word. The word is stirred before each: a field may hold the key
-    itself, and would cancel it."""
+def path_hash(rules: Rules) -> PathHash:
+    """hash(state, word): mixes all fields that record the path into a word. The word is mixed before each field too: a field may hold
+    the key itself, which would cancel it."""
 
-    def start(state: Any, word: Any) -> Any:
+    def start(state: GameState, word: Bits) -> Bits:
         return word
 
-    fold: Callable[[Any, Any], Any] = start
+    fold: PathHash = start
     for name in rules.history:
         fold = _then(fold, _field(name, is_array=bool(rules.State[name].shape)))
     return fold
 
 
-def _field(name: str, is_array: bool) -> Callable[[Any, Any], Any]:
-    def array(state: Any, word: Any) -> Any:
+def _field(name: str, is_array: bool) -> PathHash:
+    def array(state: GameState, word: Bits) -> Bits:
         for value in state[name].flat:
             word = mix(mix(word + _SEED) ^ U(value))
         return word
 
-    def number(state: Any, word: Any) -> Any:
-        return mix(mix(word + _SEED) ^ U(state[name]))
+    def number(state: GameState, word: Bits) -> Bits:
+        return U(mix(mix(word + _SEED) ^ U(state[name])))
 
     return array if is_array else number
 
 
-def _then(first: Callable[[Any, Any], Any], second: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def both(state: Any, word: Any) -> Any:
+def _then(first: PathHash, second: PathHash) -> PathHash:
+    def both(state: GameState, word: Bits) -> Bits:
         return second(state, first(state, word))
 
     return both
 
 
-def empty(ws: Any, table: np.ndarray[Any, Any]) -> None:
-    """Forget everything; `ws` knows which slots were filled, where they were few."""
+def empty(ws: Workspace, table: Array) -> None:
+    """Empty the table; `ws` lists the filled slots, if they are few."""
     count = int(ws["filled_count"])
     if count <= FILLED:
         table[ws["filled"][:count]] = np.zeros(1, ENTRY)
@@ -117,13 +120,13 @@ def empty(ws: Any, table: np.ndarray[Any, Any]) -> None:
 # ── compiled ──
 
 
-def bucket_of(table: Any, key: Any) -> Any:
-    """Index of the first entry of the key's bucket (Fibonacci hashing: weak keys spread as well)."""
+def bucket_of(table: Entries, key: Bits) -> Integer:
+    """Index of the first entry of the key's bucket (Fibonacci hashing, which spreads weak keys)."""
     buckets = U(len(table) // WAYS)
     return np.int64(((key * _GOLDEN) >> _32) & (buckets - U(1))) * WAYS
 
 
-def find(table: Any, key: Any) -> Any:
+def find(table: Entries, key: Bits) -> Integer:
     """Index of the position's entry, or -1."""
     first = bucket_of(table, key)
     for i in range(first, first + WAYS):
@@ -132,21 +135,21 @@ def find(table: Any, key: Any) -> Any:
     return np.int64(-1)
 
 
-def action_at(table: Any, slot: Any) -> Any:
+def action_at(table: Entries, slot: Integer) -> Integer:
     return np.int64(table[slot].action) - 1
 
 
-def bound_at(table: Any, slot: Any) -> Any:
+def bound_at(table: Entries, slot: Integer) -> Integer:
     """EXACT, UPPER or LOWER."""
     return np.int64(table[slot].tag & 3) - 1
 
 
-def is_whole(table: Any, slot: Any) -> bool:
-    """No EVAL in it."""
+def is_whole(table: Entries, slot: Integer) -> bool:
+    """The value is independent of EVAL."""
     return bool(table[slot].tag & 4)
 
 
-def score_at(table: Any, slot: Any, ply: Any) -> Any:
+def score_at(table: Entries, slot: Integer, ply: Integer) -> Score:
     """The score as seen from the root."""
     score = np.int64(table[slot].score)
     if score > UNIT:
@@ -156,8 +159,18 @@ def score_at(table: Any, slot: Any, ply: Any) -> Any:
     return score
 
 
-def store(ws: Any, table: Any, key: Any, ply: Any, score: Any, action: Any, depth: Any, bound: Any, whole: Any) -> None:
-    """Into the position's own entry, else in place of the one in its bucket that is shallowest, counting eight plies per age."""
+def store(
+    ws: Workspace,
+    table: Entries,
+    key: Bits,
+    ply: Integer,
+    score: Score,
+    action: Integer,
+    depth: Integer,
+    bound: Integer,
+    whole: bool,
+) -> None:
+    """Into the position's own entry, else over the shallowest of its bucket, where each age counts as eight plies."""
     age = ws.age
     first = bucket_of(table, key)
     slot = first
@@ -182,7 +195,7 @@ def store(ws: Any, table: Any, key: Any, ply: Any, score: Any, action: Any, dept
         if named == 0:
             named = np.int64(entry.action)
         is_new = np.int64(entry.tag >> 3) == age
-        if is_new and bound != 0 and depth < entry.depth:  # what is known is worth more than what comes
+        if is_new and bound != 0 and depth < entry.depth:  # the deeper result stays
             return
     if score > UNIT:
         score += ply
@@ -193,3 +206,10 @@ def store(ws: Any, table: Any, key: Any, ply: Any, score: Any, action: Any, dept
     entry.action = named
     entry.depth = depth
     entry.tag = (age << 3) | (4 if whole else 0) | (bound + 1)
+
+
+def keep_action(table: Entries, key: Bits, action: Integer) -> None:
+    """Where a value must not be stored, its action still is, if the position has an entry."""
+    slot = find(table, key)
+    if slot >= 0 and action < NAMED:
+        table[slot].action = action + 1

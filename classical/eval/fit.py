@@ -1,18 +1,14 @@
-"""The linear EVAL that learns: weights fitted to how games ended, with the errors of the weights.
+"""Weights of the linear EVAL fitted to the outcomes of games, with standard errors.
 
-    fit = fit_rows(rows)                            # of train/positions.py
-    fit.theta, fit.errors                           # [F]: unit · weight, and standard errors
-    weights = eval_of(game, fit, "self-play")       # classical's EVAL, to be saved and played with
+EVAL = tanh(θ·f) is the expected utility, so (1 + EVAL) / 2 = σ(2 θ·f): the fit to outcomes is a logistic regression, with a draw as
+half a win. Features are antisymmetric, so there is no intercept. Newton's method in float64; the same games give the same bits.
 
-EVAL = tanh(θ·f) is the utility expected, so (1 + EVAL) / 2 = σ(2 θ·f): fitting it to how games ended is logistic regression, a draw
-being half a win. Features are antisymmetric, so there is no intercept. Newton's method, in float64; the same games give the same bits.
+Each game has weight 1, shared by its positions, however long it is: a drawn game of 300 moves does not outweigh ten won ones. For the
+same reason the positions of a game are not independent, and standard errors are clustered by game (the sandwich estimator of Liang and
+Zeger 1986). Games of equal moves count as one.
 
-Each game counts the same, its positions share its weight: it has one outcome, however long it took, and a drawn shuffle of 300
-moves shall not outvote ten won games. For the same reason positions of a game are no independent witnesses, and the standard errors
-are clustered by game (the sandwich of Liang and Zeger 1986). Games equal move for move are one.
-
-A small ridge keeps weights finite where few games, or one-sided ones, would not: as if nature drew the effect of a feature of its usual
-size from a normal distribution of 1 / sqrt(RIDGE) logits around 0. That is worth less than one game.
+A small ridge keeps weights finite where games are few or one-sided: a normal prior, with a standard deviation of 1 / sqrt(RIDGE) logits
+around 0, on the effect of a feature at its usual size. Its weight is less than that of one game.
 
 Fitting an evaluation to outcomes by a logistic curve: Buro 1995, "Statistical feature combination for the evaluation of game positions"
 (othello); Österlund 2014, "Texel's tuning method" (chess).
@@ -22,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -30,15 +25,14 @@ from base.errors import UserError
 from classical.eval.rows import Rows
 from classical.eval.weights import INSIDE, LARGEST, Eval, default_eval
 from games import Game
-
-Array = np.ndarray[Any, Any]
+from games.types import Array
 
 RIDGE = 0.1
-STEPS = 100  # of Newton: it takes fewer than ten where weights are moderate
-CLOSE = 1e-10  # the decrement at which it is done
+STEPS = 100  # of Newton's method, which needs fewer than ten for moderate weights
+CLOSE = 1e-10  # the decrement at which it stops
 SMALL = 8192, 200_000
-"""What BLAS multiplies on one thread, matrix by vector and matrix by matrix: then the bits do not depend on how many there are, and a
-machine that is busy otherwise does not keep the others waiting."""
+"""Sizes that BLAS multiplies on one thread, matrix by vector and matrix by matrix: so the bits do not depend on the number of threads,
+and no thread waits for another on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +46,9 @@ class Fit:
     chosen: Array
     """bool [F]: the feature was in the fit"""
     seen: Array
-    """bool [F]: and it was not always 0"""
+    """bool [F]: it was in the fit, and not always 0"""
     games: int
-    """Different ones."""
+    """Number of different games."""
     positions: int
 
     @property
@@ -63,7 +57,7 @@ class Fit:
 
 
 def fit_rows(rows: Rows, only: Sequence[int] | None = None, ridge: float = RIDGE) -> Fit:
-    """θ by the outcomes of these rows; `only` some of the features, by number."""
+    """θ fitted to the outcomes of these rows; with `only`, of some features alone, by number."""
     width = rows.features.shape[1]
     chosen = np.arange(width) if only is None else np.asarray(only, np.int64)
     if not len(rows) or not len(chosen):
@@ -80,14 +74,14 @@ def fit_rows(rows: Rows, only: Sequence[int] | None = None, ridge: float = RIDGE
 
 
 def expected(theta: Array, rows: Rows) -> Array:
-    """EVAL of each row, in its viewer's eyes."""
+    """EVAL of each row, from its viewer's point of view."""
     return np.asarray(INSIDE * np.tanh(np.einsum("ij,j->i", rows.features, theta)))
 
 
 def eval_of(game: Game, fit: Fit, source: str) -> Eval:
-    """As classical search takes it, in the game's own unit. Where the game names its material, the first of it counts 1 and the unit is
-    what it was found to be worth; elsewhere, or where that is not clearly above 0, the unit stays. A feature that never occurred keeps
-    the weight that was set by hand: nothing speaks against it."""
+    """The fit as an Eval, in the game's own unit. If the game names its material, the first of it has weight 1 and the unit is its
+    fitted value; otherwise, or if that is not clearly above 0, the unit is unchanged. A feature that never occurred keeps the weight
+    set by hand."""
     names, hand = tuple(game.rules.feature_names), default_eval(game)
     theta, unit, turn = fit.theta.copy(), hand.unit, np.eye(len(names))
     note = f"fitted to {fit.positions:,} quiet positions of {source}"
@@ -115,7 +109,7 @@ class _Problem:
         self.games = len(count)
         self.weight = 1 / count[self.game]
         squares, nonzero = np.zeros(len(chosen)), np.zeros(len(chosen))
-        self.scale = np.ones(len(chosen))  # the usual size of a feature where it is not 0
+        self.scale = np.ones(len(chosen))  # root mean square of a feature where it is not 0
         for block, x in self._blocks():
             squares += self.weight[block] @ (x * x)
             nonzero += self.weight[block] @ (x != 0)
@@ -124,7 +118,7 @@ class _Problem:
         self.ridge = ridge
 
     def _blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Some rows at a time."""
+        """Slices of rows, standardized."""
         width = len(self.scale)
         size = max(16, min(SMALL[0] // width, SMALL[1] // width**2))
         for start in range(0, len(self.features), size):
@@ -132,7 +126,7 @@ class _Problem:
             yield block, self.features[block] / self.scale
 
     def solve(self) -> Array:
-        """β, by Newton's steps, halved where they would lead uphill."""
+        """β, by Newton's method; steps that would increase the loss are halved."""
         beta = np.zeros(len(self.scale))
         loss, gradient, hessian = self._derivatives(beta)
         for _ in range(STEPS):
@@ -149,7 +143,7 @@ class _Problem:
         return beta
 
     def covariance(self, beta: Array) -> Array:
-        """H⁻¹ (Σ over games of g gᵀ) H⁻¹, g being the sum of a game's gradients."""
+        """H⁻¹ (Σ over games of g gᵀ) H⁻¹, with g the sum of a game's gradients."""
         scores = np.zeros((len(beta), self.games))
         for block, x in self._blocks():
             wrong = self.weight[block] * (_sigmoid(x @ beta) - self.won[block])
@@ -160,7 +154,7 @@ class _Problem:
         return np.asarray(bread @ (few * np.einsum("ig,jg->ij", scores, scores)) @ bread)
 
     def _derivatives(self, beta: Array) -> tuple[float, Array, Array]:
-        """Of the loss: itself, gradient, Hessian."""
+        """The loss, its gradient and its Hessian."""
         loss, gradient, hessian = self.ridge * float(beta @ beta) / 2, self.ridge * beta, self.ridge * np.eye(len(beta))
         for block, x in self._blocks():
             z, weight, won = x @ beta, self.weight[block], self.won[block]

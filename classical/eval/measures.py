@@ -1,17 +1,12 @@
-"""How well expected utilities match the outcomes of games: those of a linear EVAL, of a network, of a search.
-
-found = judge(expected, outcomes)      # two arrays [n] of utilities in [-1, 1], from one player's point of view each
-found.loss, found.sign, found.brier, found.spread
-"""
+"""How well expected utilities match the outcomes of games: those of a linear EVAL, of a network, of a search."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from games.types import Array
 
 EDGE = 1e-3
 """Guesses are kept this far from certainty before their loss is computed, so that one wrong certainty does not decide the mean."""
@@ -19,17 +14,17 @@ EDGE = 1e-3
 
 @dataclass(frozen=True)
 class Judged:
-    """Of n guesses; NaN where there are none to judge."""
+    """The quality of n expected utilities; NaN where n is 0."""
 
     n: int
     loss: float
-    """Cross-entropy in nats of (1 + outcome) / 2, a draw being half a win: log 2 = 0.693 where nothing is known."""
+    """Cross-entropy in nats of (1 + outcome) / 2, with a draw as half a win: log 2 = 0.693 for a constant 0."""
     sign: float
-    """Share of the right sign among positions that did not end in a draw; a guess of 0 is half right."""
+    """Share of right signs among positions of decided games; 0 counts as half right."""
     brier: float
-    """Mean square of (guess - outcome) / 2: 0.25 for a guess of 0 where nothing is drawn."""
+    """Mean square of (expected - outcome) / 2: 0.25 for a constant 0 without draws."""
     spread: float
-    """Standard deviation of the guesses: near 0, they say the same of every position."""
+    """Standard deviation of the expected utilities: near 0, all positions get the same."""
 
     def curves(self, name: str) -> dict[str, float]:
         """`name` is `fresh/value`, `fresh/eval`."""
@@ -37,6 +32,7 @@ class Judged:
 
 
 def judge(expected: Array, outcomes: Array) -> Judged:
+    """`expected` and `outcomes`: utilities [n] in [-1, 1], each pair from one player's point of view."""
     guess, end = np.asarray(expected, np.float64), np.asarray(outcomes, np.float64)
     if not len(guess):
         return Judged(0, *[float("nan")] * 4)

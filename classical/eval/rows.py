@@ -1,34 +1,29 @@
-"""Games as arrays, and their positions as rows of features: what a linear EVAL is fitted to.
+"""Games as arrays, and their positions as rows of features: the data that a linear EVAL is fitted to.
 
-    games = game_arrays(game, records)                   # or Window.played()
-    rows = positions(game, games)                   # every position, replayed once in compiled code
-    rows.quiet()                                    # those of which EVAL is asked
-
-A position is one row, in its mover's eyes; among three players, or where utilities need not sum to zero, one in the eyes of each.
-(Between two with antisymmetric features the other one's row would say the same again.) Where chance is to move there is none.
+A position of two players with zero sum is one row, from the mover's point of view: features are antisymmetric, so the opponent's row
+would add nothing. Otherwise it is one row per player. Chance nodes have no row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
+from classical.types import Kernel, Positions
 from games import CHANCE, Game, Rules
 from games.record import GameRecord, finished
-
-Array = np.ndarray[Any, Any]
+from games.types import Array, Counts
 
 
 class GameArrays(NamedTuple):
-    """Finished games, one after the other. G games of n plies together."""
+    """G finished games, one after the other, of n plies together."""
 
     firsts: Array
     """Positions [G]."""
     starts: Array
-    """int64 [G + 1]: where each game's moves begin in"""
+    """int64 [G + 1]: where each game's moves begin in `moves`"""
     moves: Array
     """int32 [n]"""
     outcomes: Array
@@ -38,7 +33,7 @@ class GameArrays(NamedTuple):
         return len(self.outcomes)
 
     def same(self) -> Array:
-        """[G]: a number for each game, equal for games that are equal move for move: deterministic players repeat themselves."""
+        """[G]: a number for each game, the same for games of equal moves: deterministic players repeat games."""
         numbers: dict[bytes, int] = {}
         found = np.zeros(len(self), np.int64)
         for i in range(len(self)):
@@ -47,16 +42,15 @@ class GameArrays(NamedTuple):
         return found
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """n rows, ordered by game and ply."""
 
     features: Array
-    """float32 [n, F], in the eyes of the row's viewer"""
+    """float32 [n, F], from the viewer's point of view"""
     outcomes: Array
-    """float32 [n]: how the game ended for the viewer"""
+    """float32 [n]: the viewer's utility at the end of the game"""
     games: Array
-    """int64 [n]: which game, of equal games the same"""
+    """int64 [n]: the number of the game, the same for equal games"""
     plies: Array
     """int64 [n]: counted through all games"""
     is_quiet: Array
@@ -67,22 +61,22 @@ class Rows:
     def __len__(self) -> int:
         return len(self.outcomes)
 
-    def where(self, chosen: Array) -> Rows:
-        return Rows(*(getattr(self, each.name)[chosen] for each in fields(self)))
+    def where(self, chosen: Array | slice) -> Rows:
+        return Rows(*(column[chosen] for column in tuple(self)))
 
     def quiet(self) -> Rows:
-        """Positions that quiescence would leave alone: no check to meet, and the move that was played takes nothing. Amid an exchange
-        EVAL is not asked, and what hangs would be counted as what is there. And none past the median length of the games: where a game
-        drags on, what should have won did not, and a rook more seems worth little."""
+        """Positions in which quiescence search would stop: not in check, and the move played captures nothing. In the middle of an
+        exchange EVAL is never used, and pieces about to be captured would count as material. Positions past the median length of the
+        games are left out too: in a game that drags on, an advantage was not converted, and material would seem worth little."""
         return self.where(self.is_quiet)
 
 
 def game_arrays(game: Game, records: Iterable[GameRecord]) -> GameArrays:
-    """The finished games among these, checked by replaying them; the others are left out."""
+    """The finished games among the records, checked by replaying them."""
     records = list(finished(records))
     firsts = game.blanks(len(records))
     for i, record in enumerate(records):
-        record.positions(game)  # refuses what is not a game of these rules
+        record.positions(game)  # refuses a record that does not follow the rules
         firsts[i] = record.first_position(game)
     starts = np.cumsum([0, *map(len, records)], dtype=np.int64)
     moves = np.concatenate([np.zeros(0, np.int32), *(record.moves for record in records)])
@@ -91,67 +85,54 @@ def game_arrays(game: Game, records: Iterable[GameRecord]) -> GameArrays:
 
 
 def positions(game: Game, games: GameArrays, most: int | None = None) -> Rows:
-    """All of them; `most`: of the newest games alone, that have no more plies together."""
+    """Every position; with `most`, those of the newest games that have at most so many plies together."""
     first = 0 if most is None else int(np.searchsorted(games.starts, games.starts[-1] - most))
     if first:
-        later = GameArrays(games.firsts[first:], games.starts[first:], games.moves, games.outcomes[first:])
-        return positions(game, later)
-    viewers = viewers_of(game.rules)
-    count = int(games.starts[-1] - games.starts[0]) * viewers
-    names = len(game.rules.feature_names)
-    rows = np.zeros((count, names), np.float32), np.zeros(count, np.float32), np.zeros(count, np.int64)
-    about = np.zeros(count, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.bool_)
-    scratch = game.blanks(1), np.zeros(game.rules.max_legal, np.int32)
+        games = GameArrays(games.firsts[first:], games.starts[first:], games.moves, games.outcomes[first:])
+    n = int(games.starts[-1] - games.starts[0]) * viewers_of(game.rules)
+    rows = Rows(
+        features=np.zeros((n, len(game.rules.feature_names)), np.float32),
+        outcomes=np.zeros(n, np.float32),
+        games=np.zeros(n, np.int64),
+        plies=np.zeros(n, np.int64),
+        is_quiet=np.zeros(n, np.bool_),
+        is_mover=np.zeros(n, np.bool_),
+    )
     median = float(np.median(np.diff(games.starts))) if len(games) else 0.0
-    n = game.kernel(tabulator)(*games, games.same(), median, *scratch, *rows, *about)
-    return Rows(*(each[:n] for each in (*rows, *about)))
+    written = game.kernel(tabulator)(games, games.same(), median, game.blanks(1), rows)
+    return rows.where(slice(written))
 
 
 def viewers_of(rules: Rules) -> int:
-    """Rows of a position."""
+    """Rows per position."""
     return 1 if rules.players == 2 and rules.zero_sum else rules.players
 
 
-def tabulator(rules: Rules) -> Callable[..., int]:
-    """Replays games and writes a row for each position (`Rows`) -> how many there are. `features` arrive all zeros."""
+def tabulator(rules: Rules) -> Kernel:
+    """tabulate(games, numbers, median, states [1], rows) -> how many rows it wrote, replaying the games. `features` starts as zeros."""
     result, to_move, players = rules.result, rules.to_move, rules.players
     features = rules.features or (lambda state, player, values: None)
     gain = rules.gain or (lambda state, action: 0.0)
     in_check = rules.in_check or (lambda state: False)
     viewers = viewers_of(rules)
 
-    def tabulate(
-        firsts: Any,
-        starts: Any,
-        moves: Any,
-        outcomes: Any,
-        same: Any,
-        median: float,
-        states: Any,
-        actions: Any,
-        values: Any,
-        ends: Any,
-        games: Any,
-        plies: Any,
-        quiet: Any,
-        movers: Any,
-    ) -> int:
+    def tabulate(games: GameArrays, numbers: Counts, median: float, states: Positions, rows: Rows) -> int:
         n, state = 0, states[0]
-        for game in range(len(firsts)):
-            states[0] = firsts[game]
-            for ply in range(starts[game], starts[game + 1]):
-                mover = to_move(state)
+        for game in range(len(games.firsts)):
+            start = games.starts[game]
+            states[0] = games.firsts[game]
+            for ply in range(start, games.starts[game + 1]):
+                action, mover = games.moves[ply], to_move(state)
                 if mover != CHANCE:
-                    is_early = ply - starts[game] < median
-                    is_quiet = is_early and gain(state, moves[ply]) <= 0.0 and not in_check(state)
+                    is_quiet = ply - start < median and gain(state, action) <= 0.0 and not in_check(state)
                     for viewer in range(viewers):
                         player = (mover + viewer) % players
-                        features(state, player, values[n])
-                        ends[n] = outcomes[game, player]
-                        games[n], plies[n] = same[game], ply
-                        quiet[n], movers[n] = is_quiet, viewer == 0
+                        features(state, player, rows.features[n])
+                        rows.outcomes[n] = games.outcomes[game, player]
+                        rows.games[n], rows.plies[n] = numbers[game], ply
+                        rows.is_quiet[n], rows.is_mover[n] = is_quiet, viewer == 0
                         n += 1
-                result(state, moves[ply])
+                result(state, action)
         return n
 
     return tabulate

@@ -1,16 +1,10 @@
-"""A fitted EVAL as a table that a person understands: beside the weights set by hand, and beside material alone.
-
-found = study(game, rows, "runs/first")
-print(found.text(game))
-found.weights.save(path)
-"""
+"""A fitted EVAL as a table: beside the weights set by hand, and beside those of material alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -20,8 +14,6 @@ from classical.eval.rows import Rows
 from classical.eval.weights import Eval, default_eval
 from games import Game
 
-Array = np.ndarray[Any, Any]
-
 HAND, FITTED, MATERIAL = "by hand", "fitted", "material alone"
 
 
@@ -29,27 +21,27 @@ HAND, FITTED, MATERIAL = "by hand", "fitted", "material alone"
 class Study:
     weights: Eval
     columns: dict[str, Eval]
-    """What stands side by side."""
+    """The columns of the table."""
     judged: dict[str, Judged]
-    """How good each is on the same positions, of games that it was not fitted to."""
+    """The quality of each on the same positions, of games that it was not fitted to."""
     fits: dict[str, Fit]
     total: int
-    """Games, equal ones counted each."""
+    """Number of games, repeated ones included."""
 
     def text(self, game: Game) -> str:
         fitted, hand = self.weights, self.columns[HAND]
-        told = {"loss": "cross-entropy", "sign": "share of the right sign", "brier": "Brier score"}
+        names = {"loss": "cross-entropy", "sign": "share of the right sign", "brier": "Brier score"}
         form = {"loss": "{:.4f}", "sign": "{:.1%}", "brier": "{:.4f}"}
         measures = {
             words: [form[name].format(getattr(self.judged[column], name)) for column in self.columns]
-            for name, words in told.items()
+            for name, words in names.items()
         }
         lines = [
             f"{game.name}: EVAL = tanh({fitted.unit:.4g} · w·f); by hand, tanh({hand.unit:g} · w·f)",
             f"{fitted.note}; {self.total:,} games, {fitted.games:,} different",
             "",
             table(game, self.columns, self.fits, measures),
-            f"({self.judged[FITTED].n:,} positions, each judged by weights fitted to other games; ± is one standard error)",
+            f"({self.judged[FITTED].n:,} positions, each evaluated with weights fitted to other games; ± is one standard error)",
         ]
         return "\n".join(lines)
 
@@ -89,14 +81,14 @@ def _cell(weights: Eval, fit: Fit | None, i: int, name: str, unit: str) -> str:
         return f"{weights.weights[name]:.3f}"
     if fit is not None and not fit.chosen[i]:
         return ""
-    if weights.errors[name] == 0 and name != unit:  # only of what never occurred is nothing learned
+    if weights.errors[name] == 0 and name != unit:  # only a feature that never occurred has no error
         return "never seen"
     return f"{weights.weights[name]:.3f} ± {weights.errors[name]:.3f}"
 
 
 def study(game: Game, rows: Rows, source: str, total: int) -> Study:
-    """Fits all features, and where the game names its material, that alone; judges both by turns: either half of the games with weights
-    of the other half."""
+    """Fit all features and, if the game names its material, that alone. Both are cross-validated: each half of the games is evaluated
+    with weights fitted to the other half."""
     names = list(game.rules.feature_names)
     hand = default_eval(game)
     subsets: dict[str, list[int] | None] = {FITTED: None}
@@ -109,8 +101,8 @@ def study(game: Game, rows: Rows, source: str, total: int) -> Study:
     for name, only in subsets.items():
         guesses = np.zeros(len(rows))
         for half in range(2):
-            asked = rows.games % 2 == half
-            if asked.any() and not asked.all():
-                guesses[asked] = expected(fit_rows(rows.where(~asked), only).theta, rows.where(asked))
+            held_out = rows.games % 2 == half
+            if held_out.any() and not held_out.all():
+                guesses[held_out] = expected(fit_rows(rows.where(~held_out), only).theta, rows.where(held_out))
         judged[name] = judge(guesses, rows.outcomes)
     return Study(columns[FITTED], columns, judged, fits, total)

@@ -1,15 +1,10 @@
-"""Linear EVAL: what a position is worth to a player, guessed from the game's named features.
+"""Weights of the linear EVAL, their file, and its compiled computation.
 
-    EVAL(s, p) = 0.999 · tanh(unit · w·f(s, p))                       strictly between loss and win
+    EVAL(s, p) = 0.999 · tanh(unit · w·f(s, p))                       strictly between a loss and a win
 
-    weights = default_eval(game)                                      # the game's own, set by hand
-    weights = Eval.load("strong.eval.json", game)                     # small, to be read and edited; refused where it does not fit
-    print(weights)
-    weights.value(game, state, player)                                # the utility that `player` may expect, in (-1, 1)
-
-Features of two players are antisymmetric, and so EVAL is: EVAL(s, 0) = -EVAL(s, 1), to the last bit. Inside compiled searches it is
-`evaluator(rules)`, with weights as an argument: one compiled search serves all weights. The idea of a weighted sum of features is
-Shannon's, "Programming a Computer for Playing Chess" (1950).
+Features of two players are antisymmetric, so EVAL is too: EVAL(s, 0) = -EVAL(s, 1), to the last bit. Compiled searches close over
+`evaluator(rules)` and take weights as an argument: one compiled search serves all weights. The weighted sum of features is Shannon's,
+"Programming a Computer for Playing Chess" (1950).
 """
 
 from __future__ import annotations
@@ -20,56 +15,63 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from base.errors import UserError, nearest
 from base.files import StrPath, read_json, write_json
 from base.json_values import is_count, is_name, is_number, is_text, is_whole, shown
 from games import Game, Rules
+from games.types import Features, GameState, Integer
 
-INSIDE = 0.999  # of the way to a win: the largest size of EVAL
-LARGEST = 1e6  # of unit · weight: float32 sums of features stay finite
-MOST_GAMES = 10**15  # beyond, a number of games is a slip of the keyboard
+INSIDE = 0.999  # the largest size of EVAL; a win is 1
+LARGEST = 1e6  # of unit · weight, so that float32 sums stay finite
+MOST_GAMES = 10**15  # a larger number of games is a typing error
 
-Weights = np.ndarray[Any, np.dtype[np.float32]]  # shape [features]: weights times unit, as kernels take them
+Weights = NDArray[np.float32]  # [features]: weights times unit
 
 
-def evaluator(rules: Rules) -> Callable[[Any, Any, Any, Any], float]:
-    """evaluate(state, player, weights, values) -> EVAL in the eyes of `player`.
+Evaluate = Callable[[GameState, Integer, Weights, Features], float]
 
-    For kernels: `weights` as of `Eval.array`, `values` float32 scratch [max(1, features)]. Not to be asked of a finished game.
+
+def evaluator(rules: Rules) -> Evaluate:
+    """evaluate(state, player, weights, values) -> EVAL from the point of view of `player`, for kernels.
+
+    `weights` from `Eval.array`, `values` from `scratch`. The game must not be finished.
     """
     if rules.features is None:
 
-        def nothing(state: Any, player: Any, weights: Any, values: Any) -> float:
+        def zero(state: GameState, player: Integer, weights: Weights, values: Features) -> float:
             return 0.0
 
-        return nothing
+        return zero
     features = rules.features
 
-    def evaluate(state: Any, player: Any, weights: Any, values: Any) -> float:
+    def evaluate(state: GameState, player: Integer, weights: Weights, values: Features) -> float:
         values[:] = 0
         features(state, player, values)
         total = 0.0
         for i in range(len(weights)):
-            total += np.float64(weights[i]) * np.float64(values[i])  # exact, so that signs change exactly
+            total += np.float64(weights[i]) * np.float64(
+                values[i]
+            )  # exact products, so that EVAL is antisymmetric to the last bit
         return INSIDE * math.tanh(total)
 
     return evaluate
 
 
-def _evaluator(rules: Rules) -> Callable[[Any, Any, Any, Any], float]:
-    """The same as an entry of its own, for Python."""
+def _evaluator(rules: Rules) -> Evaluate:
+    """The same, compiled as an entry point for Python."""
     return evaluator(rules)
 
 
-def scratch(rules: Rules) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Room for the features that `evaluate` writes."""
+def scratch(rules: Rules) -> Features:
+    """Scratch space for the features that `evaluate` writes."""
     return np.zeros(max(1, len(rules.feature_names)), np.float32)
 
 
 @dataclass(frozen=True)
 class Eval:
-    """Weights of a game's features, and where they come from."""
+    """Weights of a game's features, and their origin."""
 
     game: str
     """The game's resolved name: `othello:size=8`."""
@@ -78,13 +80,13 @@ class Eval:
     weights: Mapping[str, float]
     """By the feature's name, in the game's own unit."""
     unit: float = 1.0
-    """What one such unit is worth: EVAL = tanh(unit · w·f)."""
+    """The value of one such unit: EVAL = tanh(unit · w·f)."""
     note: str = ""
-    """Where the weights come from, in words."""
+    """The origin of the weights, as text."""
     errors: Mapping[str, float] | None = None
-    """Standard errors of the weights, where they were fitted."""
+    """Standard errors of fitted weights."""
     games: int | None = None
-    """How many games they were fitted on."""
+    """Number of games of the fit."""
 
     def __post_init__(self) -> None:
         if not is_name(self.game):
@@ -129,7 +131,7 @@ class Eval:
     # ── use ──
 
     def check(self, game: Game) -> None:
-        """Refuse, in one sentence, a game that these weights were not made for."""
+        """Refuse another game or version."""
         if (self.game, self.version) != (game.name, game.version):
             raise UserError(
                 f"expected weights for {game.name} (version {game.version}), got some for {self.game} (version {self.version})"
@@ -141,8 +143,8 @@ class Eval:
         self.check(game)
         return np.array([self.weights[name] * self.unit for name in game.rules.feature_names], np.float32)
 
-    def value(self, game: Game, state: Any, player: int) -> float:
-        """EVAL of an unfinished position: the utility that `player` may expect."""
+    def value(self, game: Game, state: GameState, player: int) -> float:
+        """EVAL of an unfinished position: the expected utility of `player`."""
         if not 0 <= player < game.players:
             raise UserError(f"player: expected 0 to {game.players - 1}, got {player}")
         return float(game.kernel(_evaluator)(state, player, self.array(game), scratch(game.rules)))
@@ -172,7 +174,7 @@ class Eval:
 
     @classmethod
     def load(cls, path: StrPath, game: Game | None = None) -> Eval:
-        """What `save` wrote, or a person; with `game` given, it must be for that one."""
+        """A file written by `save` or by hand; with `game`, it must be for that game."""
         data = read_json(path)
         try:
             if not isinstance(data, dict):
@@ -195,8 +197,8 @@ _KEYS = {key: key for key in ("game", "version", "unit", "note", "games", "weigh
 
 
 def default_eval(game: Game) -> Eval:
-    """The weights that the game's file sets; all zero where it sets none."""
+    """The weights of the game's file; all zero where it has none."""
     names, weights = game.rules.feature_names, game.rules.feature_weights
     by_name = {name: float(weight) for name, weight in zip(names, weights or [0.0] * len(names), strict=True)}
-    note = "set by hand in the game's file" if weights else "nobody has set these"
+    note = "set by hand in the game's file" if weights else "no weights in the game's file"
     return Eval(game.name, game.version, by_name, float(game.rules.weight_unit), note)

@@ -1,10 +1,10 @@
-"""Builds a game's tables and reports on them: sizes, how many positions are won, drawn and lost, and the longest wins.
+"""Builds a game's tables and prints sizes, numbers of won, drawn and lost positions, and the longest wins.
 
     python -m classical.tables checkers
     python -m classical.tables tic_tac_toe --json
     python -m classical.tables chess --rebuild --check
 
-They are kept in the cache folder and built again when the game's rules change. Distances are in plies, one action each.
+Tables are kept in the cache folder and built again when the game's rules change. Distances are in plies, one action each.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from games import load
 def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
     parser.add_argument("game", metavar="GAME", help="a name with options, or a file of rules")
-    parser.add_argument("--rebuild", action="store_true", help="build them although they are there")
+    parser.add_argument("--rebuild", action="store_true", help="build them even if they exist")
     parser.add_argument("--check", action="store_true", help="compare every value with its successors'")
-    parser.add_argument("--json", action="store_true", help="report in one line of JSON")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
     options = parser.parse_args(argv)
     game = load(options.game)
     start = time.perf_counter()

@@ -1,14 +1,11 @@
-"""Every value of a table against the values of its successors: `inconsistencies(tables)` is (positions looked at, first wrong or -1).
+"""Every value of a table against those of its successors: `inconsistencies(tables)` is (positions compared, first wrong or -1).
 
-A second derivation, going forward and by recursion through turns, of what graph.py finds going backward. Positions that are decided
-must follow from their successors, with the distance; positions that are drawn must have no win, and a move that does not lose.
-(That drawn positions are not won in some longer way is what retrograde analysis itself guarantees.)
+A second derivation, forward and by recursion through turns, of the values that graph.py derives backward. Decided positions must follow
+from their successors, distance included; drawn positions must have no winning move, and one that does not lose. (That a drawn position
+has no longer win is guaranteed by retrograde analysis itself.)
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -16,15 +13,17 @@ from base.errors import UserError
 from classical.tables.codes import DRAW, NONE, loss_in, plies_of, value_of, win_in
 from classical.tables.probe import has_endgames
 from classical.tables.tables import Tables
+from classical.types import Codes, Kernel, Positions
 from games import Rules
+from games.types import Array, Counts, Integer
 
 LEVELS = 64  # actions of one turn
 
 
-def checker(rules: Rules) -> Callable[..., int]:
+def checker(rules: Rules) -> Kernel:
     """check(states [LEVELS], actions [LEVELS, max_legal], table, start, stop, counts [1]) -> the first wrong index, or -1.
 
-    The last of `states` stays blank. counts[0] becomes the number of positions looked at.
+    The last of `states` stays blank. counts[0] becomes the number of positions compared.
     """
     legal_actions, result, to_move, is_terminal = (
         rules.legal_actions,
@@ -35,7 +34,7 @@ def checker(rules: Rules) -> Callable[..., int]:
     utility, index_of, position_of = rules.utility, rules.endgame_index, rules.endgame_position
     assert index_of is not None and position_of is not None
 
-    def best(states: Any, actions: Any, table: Any, level: Any) -> Any:
+    def best(states: Positions, actions: Array, table: Codes, level: Integer) -> Integer:
         """The code of states[level], from the table's codes of its successors."""
         mover = to_move(states[level])
         win, loss, is_drawn = np.int64(1 << 30), np.int64(0), False
@@ -60,7 +59,7 @@ def checker(rules: Rules) -> Callable[..., int]:
             return np.int64(win_in(win))
         return np.int64(DRAW) if is_drawn else np.int64(loss_in(loss))
 
-    def check(states: Any, actions: Any, table: Any, start: int, stop: int, counts: Any) -> int:
+    def check(states: Positions, actions: Array, table: Codes, start: int, stop: int, counts: Counts) -> int:
         for index in range(start, stop):
             states[0] = states[len(states) - 1]
             is_one = position_of(states[0], index) and not is_terminal(states[0])

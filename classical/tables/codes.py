@@ -1,38 +1,38 @@
-"""What a table says of a position, in one number, seen from whoever is to move.
+"""The entry of a position in a table: its value for the mover and the distance to the end, as one number.
 
-    0          NONE: no position, a finished one, or one of which the table says nothing
+    0          NONE: no position, a finished one, or one that is not in the table
     1          DRAW
-    2 + 2n     lost in n plies, however it is defended
-    3 + 2n     won in n plies, against every defence
+    2 + 2n     lost in n plies against best play
+    3 + 2n     won in n plies against every defence
 
-A ply is one action: a double jump counts two. The winner hurries and the loser delays, so n is the distance to the end of the game
-(chess: depth to mate, in plies). These are plain functions: kernels use them as they stand.
+A ply is one action: a double jump counts two. n is the distance to the end of the game if the winner minimizes it and the loser
+maximizes it (chess: depth to mate, in plies). Kernels use these functions as well.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from games.types import Integer
 
 NONE, DRAW = 0, 1
 LONGEST = 32_000  # plies; a code has 16 bits
 
 
-def loss_in(plies: Any) -> Any:
+def loss_in(plies: Integer) -> Integer:
     return 2 + 2 * plies
 
 
-def win_in(plies: Any) -> Any:
+def win_in(plies: Integer) -> Integer:
     return 3 + 2 * plies
 
 
-def value_of(code: Any) -> int:
-    """The mover's utility: 1 won, 0 drawn (or nothing said), -1 lost."""
+def value_of(code: Integer) -> int:
+    """The mover's utility: 1 won, 0 drawn or NONE, -1 lost."""
     if code < 2:
         return 0
     return 1 if code & 1 else -1
 
 
-def plies_of(code: Any) -> int:
+def plies_of(code: Integer) -> int:
     """Plies to the end; 0 for a draw."""
     return (int(code) - 2) >> 1 if code >= 2 else 0
 

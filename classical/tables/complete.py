@@ -1,14 +1,14 @@
 """A table of every position of a tiny game: `build_complete(game)` for tic-tac-toe, nim, dots and boxes on 2×2.
 
-The positions that can be reached from the start are listed breadth first, equal keys being equal positions, and their graph is
-solved (classical/tables/graph.py). That is right where a position's past makes no difference to its future; where two ways to one
-key disagree about what can be played, the game is refused.
+The positions reachable from the start are listed breadth first, equal keys being equal positions, and their graph is solved
+(classical/tables/graph.py). That requires that a position's history has no effect on what can be played; where two paths to one key
+allow different actions, the game is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,48 +19,52 @@ from base.seeds import mix
 from classical.tables.codes import NONE
 from classical.tables.graph import EDGE, FAR, NODE, grown, note, refuse_unsuited, solve
 from classical.tables.probe import ENTRY, first_slot
+from classical.types import Codes, Kernel, Positions, Records
 from games import Game, Rules
+from games.types import Actions, Array, Bits, Counts, GameState, Integer, Words
 
 LIMIT = 1_000_000  # positions
 TOO_MANY, AMBIGUOUS = -1, -2
 
 
-def explorer(rules: Rules) -> Callable[..., Any]:
-    """All positions and what leads where.
+class Graph(NamedTuple):
+    """Positions by number in order of discovery, the start being 0, and what leads where."""
 
-    explore(states [2], actions [max_legal], slots, found, keys, marks, nodes, edges, counts, start) -> positions gone through.
-    `slots` maps hashed keys to numbers of positions, -1 where free; found[i], keys[i], marks[i], nodes[i] are of position i;
-    `counts` holds how many positions and edges there are. The start is position 0. Stops early where room is short.
-    """
-    legal_actions, result, to_move, is_terminal = (
-        rules.legal_actions,
-        rules.result,
-        rules.to_move,
-        rules.is_terminal,
-    )
+    states: Positions
+    """[2]: scratch space"""
+    actions: Array
+    """int32 [2, max_legal]: scratch space"""
+    slots: Array
+    """int32: a hash table from keys to numbers, -1 where free"""
+    found: Positions
+    """The positions."""
+    keys: Words
+    marks: Words
+    """What the rules allow in each, as a hash."""
+    nodes: Records
+    """NODE"""
+    edges: Records
+    """EDGE"""
+    counts: Counts
+    """How many positions and edges there are."""
+
+
+def explorer(rules: Rules) -> Kernel:
+    """explore(graph, start) -> positions completed: from number `start` on. Stops early where an array is too short."""
+    legal_actions, result, to_move, is_terminal = rules.legal_actions, rules.result, rules.to_move, rules.is_terminal
     utility, key, most = rules.utility, rules.key, rules.max_legal
 
-    def mark(state: Any, actions: Any) -> Any:
-        """A hash of what the rules say of a position: equal for two ways to the same one."""
+    def mark(state: GameState, actions: Actions) -> Bits:
+        """A hash of what the rules allow in a position: equal for two paths to the same one."""
         if is_terminal(state):
-            return mix(U(int(np.rint(utility(state, 0))) + 2))
+            return U(mix(U(int(np.rint(utility(state, 0))) + 2)))
         word = U(to_move(state) + 8)
         for i in range(legal_actions(state, actions)):
             word += mix(U(actions[i] + 16))
-        return word
+        return U(word)
 
-    def explore(
-        states: Any,
-        actions: Any,
-        slots: Any,
-        found: Any,
-        keys: Any,
-        marks: Any,
-        nodes: Any,
-        edges: Any,
-        counts: Any,
-        start: int,
-    ) -> Any:
+    def explore(graph: Graph, start: int) -> Integer:
+        states, actions, slots, found, keys, marks, nodes, edges, counts = graph
         number = np.int64(start)
         while number < counts[0]:
             if counts[0] + most > len(found) or counts[1] + most > len(edges):
@@ -101,7 +105,7 @@ def explorer(rules: Rules) -> Callable[..., Any]:
     return explore
 
 
-def fill(table: Any, keys: Any, nodes: Any) -> None:
+def fill(table: Records, keys: Words, nodes: Records) -> None:
     """The hash table of all positions that are not finished."""
     for number in range(len(keys)):
         if nodes[number].code == NONE:
@@ -116,8 +120,8 @@ def fill(table: Any, keys: Any, nodes: Any) -> None:
 _fill = compiled(fill, label="endgame tables")
 
 
-def build_complete(game: Game, report: Callable[[str, int], object] = lambda name, positions: None) -> Any:
-    """The codes of all positions by key, an array of ENTRY. `report(class, positions)` hears of progress."""
+def build_complete(game: Game, report: Callable[[str, int], object] = lambda name, positions: None) -> Codes:
+    """The codes of all positions by key, an array of ENTRY. `report(class, positions)` is called with the progress."""
     refuse_unsuited(game)
     explore, most = game.kernel(explorer), game.rules.max_legal
     room = 4096
@@ -130,15 +134,15 @@ def build_complete(game: Game, report: Callable[[str, int], object] = lambda nam
     slots[first_slot(keys[0], len(slots))] = 0
     at = 0
     while at < counts[0]:
-        done = int(explore(states, actions, slots, found, keys, marks, nodes, edges, counts, at))
+        done = int(explore(Graph(states, actions, slots, found, keys, marks, nodes, edges, counts), at))
         if done == TOO_MANY or counts[0] > LIMIT:
             raise UserError(
                 f"{game.name}: expected a game of at most {LIMIT:,} positions for a complete table, got more"
             )
         if done == AMBIGUOUS:
             raise UserError(
-                f"{game.name}: expected positions whose past makes no difference, for a complete table; "
-                f"but two ways to one of them disagree: {game.text(states[1])}"
+                f"{game.name}: expected positions whose history has no effect, for a complete table; "
+                f"but two paths to one of them allow different actions: {game.text(states[1])}"
             )
         report("complete", done - at)
         if done < counts[0]:

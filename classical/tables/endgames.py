@@ -1,28 +1,30 @@
-"""Tables of a game's endgame classes: `build_endgames(game)` gives the code of every index that `endgame_index` knows.
+"""Tables of a game's endgame classes: `build_endgames(game)` gives the code of every index of `endgame_index`.
 
-One class after the other, in the order of the rules' `endgames`, for captures and promotions lead to earlier ones. Of each class
-the graph is written down going forward (`linker`), and solved (classical/tables/graph.py). Positions amid a turn have no index of
-their own: they become nodes behind those of the class.
+Classes are built in the order of the rules' `endgames`, since captures and promotions lead to earlier ones. The graph of each class is
+generated forward (`linker`) and solved (classical/tables/graph.py). Positions in the middle of a turn have no index: they become nodes
+after those of the class.
 
-What a position's past does is left out: counters and repetitions begin at nothing, and endless play is drawn. Whoever looks a
-position up compares the distance with `plies_to_draw` (classical/tables/probe.py).
+The history of a position is ignored: counters and repetitions start at zero, and endless play is drawn. The probe therefore compares
+the distance with `plies_to_draw` (classical/tables/probe.py).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from base.errors import UserError
 from classical.tables.codes import plies_of, value_of
 from classical.tables.graph import EDGE, FAR, NODE, grown, note, refuse_unsuited, solve
+from classical.types import Codes, Kernel, Positions, Records
 from games import Game, Rules
+from games.types import Actions, Array, Counts
 
 CHUNK = 50_000  # positions between two reports of progress
-LATER, ASTRAY, STUCK = -1, -2, -3  # a class that comes later; no class; nothing to play
+LATER, ASTRAY, STUCK = -1, -2, -3  # a later class; no class; no action
 COMPLAINTS = {
     LATER: "leads to a later class",
     ASTRAY: "leads to a position of the other player in no class",
@@ -30,35 +32,37 @@ COMPLAINTS = {
 }
 
 
-def linker(rules: Rules) -> Callable[..., int]:
+class Links(NamedTuple):
+    """The graph of one class, and what is needed to write it down."""
+
+    states: Positions
+    """[3]: scratch space; the last one stays blank"""
+    actions: Actions
+    """[max_legal]: scratch space"""
+    table: Codes
+    """Codes of earlier classes."""
+    nodes: Records
+    """NODE: the indices of the class, then the positions in the middle of a turn"""
+    middles: Positions
+    """Positions in the middle of a turn."""
+    edges: Records
+    """EDGE"""
+    counts: Counts
+    """How many middles and edges there are, and the node that is at fault."""
+
+
+def linker(rules: Rules) -> Kernel:
     """The graph of one class, whose indices are `first` to `last` - 1.
 
-    link(states [3], actions [max_legal], table, first, last, nodes, middles, edges, counts, start, stop) -> nodes gone through.
-    Node i < last - first is index first + i; the others are positions amid a turn, kept in `middles`. `counts` holds how many
-    middles and edges there are. Stops early where room is short; a mistake in the rules is one of COMPLAINTS, counts[2] the node.
+    link(links, first, last, start, stop) -> nodes completed. Node i < last - first is index first + i; the others are positions in the
+    middle of a turn. Stops early where an array is too short; a mistake in the rules is one of COMPLAINTS.
     """
-    legal_actions, result, to_move, is_terminal = (
-        rules.legal_actions,
-        rules.result,
-        rules.to_move,
-        rules.is_terminal,
-    )
+    legal_actions, result, to_move, is_terminal = rules.legal_actions, rules.result, rules.to_move, rules.is_terminal
     utility, index_of, position_of, most = rules.utility, rules.endgame_index, rules.endgame_position, rules.max_legal
     assert index_of is not None and position_of is not None
 
-    def link(
-        states: Any,
-        actions: Any,
-        table: Any,
-        first: int,
-        last: int,
-        nodes: Any,
-        middles: Any,
-        edges: Any,
-        counts: Any,
-        start: int,
-        stop: int,
-    ) -> int:
+    def link(links: Links, first: int, last: int, start: int, stop: int) -> int:
+        states, actions, table, nodes, middles, edges, counts = links
         size = last - first
         for number in range(start, stop):
             if counts[0] + most > len(middles) or counts[1] + most > len(edges) or size + counts[0] + most > len(nodes):
@@ -108,8 +112,8 @@ def linker(rules: Rules) -> Callable[..., int]:
     return link
 
 
-def build_endgames(game: Game, report: Callable[[str, int], object] = lambda name, positions: None) -> Any:
-    """The code of every index [sum of the class sizes], uint16. `report(class, positions)` hears of progress."""
+def build_endgames(game: Game, report: Callable[[str, int], object] = lambda name, positions: None) -> Codes:
+    """The code of every index [sum of the class sizes], uint16. `report(class, positions)` is called with the progress."""
     refuse_unsuited(game)
     if not game.rules.endgames or game.rules.endgame_index is None or game.rules.endgame_position is None:
         raise UserError(f"{game.name}: expected rules with endgame classes (endgames, endgame_index, endgame_position)")
@@ -123,8 +127,8 @@ def build_endgames(game: Game, report: Callable[[str, int], object] = lambda nam
 
 
 def _linked(
-    game: Game, table: Any, name: str, first: int, last: int, report: Callable[[str, int], object]
-) -> tuple[Any, Any]:
+    game: Game, table: Codes, name: str, first: int, last: int, report: Callable[[str, int], object]
+) -> tuple[Array, Array]:
     """Nodes and edges of one class."""
     link, most, size = game.kernel(linker), game.rules.max_legal, last - first
     nodes, edges = np.zeros(size + 2 * most, NODE), np.zeros(8 * size + 2 * most, EDGE)
@@ -133,7 +137,7 @@ def _linked(
     at = 0
     while at < size + counts[0]:
         stop = min(at + CHUNK, size + int(counts[0]))
-        done = int(link(states, actions, table, first, last, nodes, middles, edges, counts, at, stop))
+        done = int(link(Links(states, actions, table, nodes, middles, edges, counts), first, last, at, stop))
         if done < 0:
             where = f"{game.text(states[0])} (index {first + int(counts[2])})"
             raise UserError(f"{game.name}: class {name}: {where} {COMPLAINTS[done]}")

@@ -1,53 +1,54 @@
-"""Looking a position up inside a compiled search.
+"""Look-up of a position in a compiled search.
 
     probe = prober(rules)                   # in a kernel's factory
     code = probe(table, state)              # in the kernel: NONE, DRAW, loss_in(n), win_in(n) for the mover (codes.py)
 
-`table` is `Tables.array`, an argument of the kernel; `empty_table(rules)` where there is none, and then every code is NONE. Ask
-`is_terminal` first: finished positions are in no table. NONE is no verdict, and the search goes on.
+`table` is `Tables.array`, an argument of the kernel; without tables it is `empty_table(rules)`, and every code is NONE. Finished
+positions are in no table: test `is_terminal` first. After NONE the search continues.
 
-**Counters and repetitions.** A win in n plies is claimed only where n ≤ plies_to_draw(state), and so is a loss. The winner's moves of
-the table shorten the distance each time, so no position comes twice, and no counter can run out before the end. What goes beyond
-may still be won, by a capture on the way say, but the table does not know it. DRAW needs no such care: whoever can't be beaten when
-nothing draws can't be beaten when the past may draw too.
+**Counters and repetitions.** A win or loss in n plies is returned only if n ≤ plies_to_draw(state). The table's winning moves shorten
+the distance each time, so no position repeats, and no counter runs out before the end. A longer win may still exist, for example by a
+capture on the way, but the table does not contain it. DRAW needs no such condition: a player who cannot be beaten without draws by
+counter or repetition cannot be beaten with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from base.bits import U
 from base.seeds import mix
 from classical.tables.codes import NONE, plies_of
+from classical.types import Codes, Records
 from games import Rules
+from games.types import Bits, GameState, Integer
 
 ENTRY = np.dtype((np.record, np.dtype([("key", np.uint64), ("code", np.uint16)], align=True)))
-"""A complete table is a hash table of these, a power of two of them; `code` 0 marks a free one."""
+"""A complete table is a hash table of a power of two of these; `code` 0 marks a free one."""
 
 
 def has_endgames(rules: Rules) -> bool:
     return bool(rules.endgames) and rules.endgame_index is not None and rules.endgame_position is not None
 
 
-def empty_table(rules: Rules) -> Any:
-    """A table in which nothing is found, of the type that this game's kernels take."""
+def empty_table(rules: Rules) -> Codes:
+    """A table without entries, of the type that this game's kernels take."""
     return np.zeros(0, np.uint16 if has_endgames(rules) else ENTRY)
 
 
-def prober(rules: Rules) -> Callable[[Any, Any], Any]:
+def prober(rules: Rules) -> Callable[[Codes, GameState], Integer]:
     """probe(table, state) -> code, for kernels of this game."""
     return _indexed(rules) if has_endgames(rules) else _keyed(rules)
 
 
-def _indexed(rules: Rules) -> Callable[[Any, Any], Any]:
+def _indexed(rules: Rules) -> Callable[[Codes, GameState], Integer]:
     """table[endgame_index(state)]"""
     index_of, plies_to_draw = rules.endgame_index, rules.plies_to_draw or _no_counter
     assert index_of is not None
 
-    def probe(table: Any, state: Any) -> Any:
+    def probe(table: Codes, state: GameState) -> Integer:
         if len(table) == 0:
             return np.int64(NONE)
         code = code_at(table, index_of(state))
@@ -58,17 +59,17 @@ def _indexed(rules: Rules) -> Callable[[Any, Any], Any]:
     return probe
 
 
-def code_at(table: Any, index: int) -> Any:
+def code_at(table: Codes, index: Integer) -> Integer:
     if index < 0 or index >= len(table):
         return np.int64(NONE)
     return np.int64(table[index])
 
 
-def _keyed(rules: Rules) -> Callable[[Any, Any], Any]:
+def _keyed(rules: Rules) -> Callable[[Records, GameState], Integer]:
     """Linear probing by key(state)."""
     key = rules.key
 
-    def probe(table: Any, state: Any) -> Any:
+    def probe(table: Records, state: GameState) -> Integer:
         slots = len(table)
         if slots == 0:
             return np.int64(NONE)
@@ -83,10 +84,10 @@ def _keyed(rules: Rules) -> Callable[[Any, Any], Any]:
     return probe
 
 
-def first_slot(word: Any, slots: int) -> Any:
-    """Where the search for a key begins; `slots` is a power of two."""
+def first_slot(word: Bits, slots: int) -> Integer:
+    """The first slot probed for a key; `slots` is a power of two."""
     return np.int64(mix(word) & U(slots - 1))
 
 
-def _no_counter(state: Any) -> int:
+def _no_counter(state: GameState) -> int:
     return 1 << 30

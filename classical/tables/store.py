@@ -1,10 +1,10 @@
-"""Where tables are kept: the user's cache folder, one file per game, version and content of the rules.
+"""Files of tables in the user's cache folder, one per game, version and content of the rules.
 
     file    MAGIC, u32 length of the header, header (JSON), zeros up to a multiple of 64, then the array
-    header  what the file is of ("game", "version", "key"), what is in it ("dtype", "entries"), and "crc32" of the array
+    header  origin ("game", "version", "key"), contents ("dtype", "entries") and checksum of the array ("crc32")
 
-It is written whole under a temporary name and renamed, and mapped into memory when it is read. A file that is damaged or of something
-else is built again. Of two processes that want one table, the second waits for the first.
+A file is written under a temporary name and renamed, and mapped into memory for reading. A damaged or mismatched file is built again.
+Of two processes that build the same table, the second waits for the first.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from classical.tables import graph
 from classical.tables.complete import build_complete, explorer
 from classical.tables.endgames import build_endgames, linker
 from classical.tables.probe import empty_table, has_endgames
+from classical.types import Codes
 from games import Game
 
 MAGIC = b"zermelo table 1\n"
@@ -44,8 +45,8 @@ def table_path(game: Game) -> Path:
     return cache_folder("tables") / f"{slug}-{_key(game)[:32]}.table"
 
 
-def stored(game: Game) -> Any | None:
-    """The table as an array that is mapped into memory, or None where there is none that is sound."""
+def stored(game: Game) -> Codes | None:
+    """The table as an array mapped into memory; None if there is no valid file."""
     path = table_path(game)
     try:
         with open(path, "rb") as file:
@@ -57,18 +58,18 @@ def stored(game: Game) -> Any | None:
         entries, wanted = int(header["entries"]), empty_table(game.rules).dtype
         if header != _header(game, entries, header["crc32"]):
             return None
-        # Copy on write: kernels then take it as they take any array, and nobody can write into the file.
+        # Copy on write: kernels take it like any array, and the file cannot be written to.
         mapped = np.asarray(np.memmap(path, wanted, "c", _start(length), (entries,)))
         return mapped if zlib.crc32(mapped.view(np.uint8).data) == header["crc32"] else None
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
 
-def built(game: Game, report: Report, rebuild: bool = False) -> Any:
-    """The table, from the file or else built and written into it."""
+def built(game: Game, report: Report, rebuild: bool = False) -> Codes:
+    """The table, from its file or else built and stored."""
     path = table_path(game)
     with file_lock(path.with_name(f".{path.stem}.lock")):
-        found = None if rebuild else stored(game)  # perhaps somebody else built it while this process waited
+        found = None if rebuild else stored(game)  # another process may have built it in the meantime
         if found is None:
             build = build_endgames if has_endgames(game.rules) else build_complete
             _write(path, game, build(game, report))
@@ -78,7 +79,7 @@ def built(game: Game, report: Report, rebuild: bool = False) -> Any:
     return found
 
 
-def _write(path: Path, game: Game, array: Any) -> None:
+def _write(path: Path, game: Game, array: Codes) -> None:
     data = array.tobytes()
     header = json.dumps(_header(game, len(array), zlib.crc32(data))).encode()
     head = MAGIC + _LENGTH.pack(len(header)) + header
@@ -86,7 +87,7 @@ def _write(path: Path, game: Game, array: Any) -> None:
 
 
 def _start(length: int) -> int:
-    """Where the array begins, behind a header of that length."""
+    """Offset of the array after a header of that length."""
     return -(-(len(MAGIC) + _LENGTH.size + length) // _ALIGN) * _ALIGN
 
 
@@ -105,7 +106,7 @@ def _header(game: Game, entries: int, checksum: int) -> dict[str, Any]:
 
 
 def _key(game: Game) -> str:
-    """A hash over everything that decides what is in the table."""
+    """A hash of everything that determines the table's contents."""
     factory = linker if has_endgames(game.rules) else explorer
     parts = (
         game.name,
@@ -118,7 +119,7 @@ def _key(game: Game) -> str:
 
 
 def _prune(path: Path) -> None:
-    """Tables of other versions go, but for the latest, and so does what killed builders left."""
+    """Delete tables of other versions except the newest few, and temporary files of killed builders."""
     with suppress(OSError):
         remove_leftovers(path.parent)
     stem = path.stem[: -len("-") - 32]

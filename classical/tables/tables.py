@@ -1,9 +1,13 @@
-"""A game's tables as people and players call them.
+"""The interface of a game's tables for players and programs.
 
->>> tables = load_tables(load("tic_tac_toe"))
+>>> from classical.tables.codes import words
+>>> from games import load
+>>> game = load("tic_tac_toe")
+>>> tables = load_tables(game)
 >>> words(tables.code(game.initial()))
 'drawn'
->>> tables.choose(state).pv
+>>> tables.choose(game.play("a1")).action == game.id_of("b2")
+True
 """
 
 from __future__ import annotations
@@ -12,20 +16,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from classical.tables.codes import DRAW, LONGEST, NONE, loss_in, plies_of, value_of, win_in
 from classical.tables.probe import has_endgames, prober
 from classical.tables.store import Report, built, stored, table_path
+from classical.types import Codes
 from games import Game
 from games.choice import Candidate, Choice
+from games.types import Array, GameState
 
 
 @dataclass(frozen=True)
 class Section:
-    """One class of positions and what became of them. Finished positions, and indices that stand for none, count as neither."""
+    """Counts of one class of positions. Finished positions and unused indices are not counted."""
 
     name: str
     size: int
@@ -35,22 +40,22 @@ class Section:
     longest: int
     """Plies of the longest win."""
     example: int
-    """The index (endgames) of a position with the longest win; -1 without one."""
+    """The index (endgames) of a position with the longest win; -1 if there is none."""
 
 
 class Tables:
-    """The tables of one game. `array` is what kernels take."""
+    """The tables of one game. `array` is the argument of kernels."""
 
-    def __init__(self, game: Game, array: Any) -> None:
+    def __init__(self, game: Game, array: Codes) -> None:
         self.game, self.array = game, array
-        self._probe: Callable[[Any, Any], int] = game.kernel(prober)
+        self._probe: Callable[[Codes, GameState], int] = game.kernel(prober)
 
     @property
     def path(self) -> Path:
         return table_path(self.game)
 
-    def code(self, state: Any) -> int:
-        """What the table says of `state`, seen from its mover, amid a turn too (codes.py); NONE where it can't say."""
+    def code(self, state: GameState) -> int:
+        """The code of `state` for its mover (codes.py), in the middle of a turn too; NONE if unknown."""
         if self.game.is_terminal(state):
             return NONE
         found = int(self._probe(self.array, state))
@@ -60,14 +65,14 @@ class Tables:
         best = max(codes, key=rank)
         return best if NONE not in codes or value_of(best) > 0 else NONE
 
-    def judged(self, state: Any) -> list[tuple[int, int]]:
-        """Every legal action with the code that `state` has for its mover if this is played; best first."""
+    def judged(self, state: GameState) -> list[tuple[int, int]]:
+        """Every legal action with the code of `state` for its mover if it is played; best first."""
         return sorted(
             ((action, self._judged(state, action)) for action in self.game.legal_actions(state)),
             key=lambda pair: -rank(pair[1]),
         )
 
-    def _judged(self, state: Any, action: int) -> int:
+    def _judged(self, state: GameState, action: int) -> int:
         mover, after = self.game.to_move(state), self.game.result(state, action)
         if self.game.is_terminal(after):
             return _one_ply_before(self.game.utility(after)[mover or 0], 0)
@@ -77,8 +82,8 @@ class Tables:
             return NONE
         return _one_ply_before(value_of(code) * (1 if is_same else -1), plies_of(code))
 
-    def choose(self, state: Any) -> Choice | None:
-        """The move that keeps the table's value: the fastest win, a draw, the slowest loss. None where the table can't say."""
+    def choose(self, state: GameState) -> Choice | None:
+        """The move that keeps the table's value: the fastest win, a draw, the slowest loss. None for a position outside the table."""
         start = time.perf_counter()
         code = self.code(state)
         if code == NONE:
@@ -92,8 +97,8 @@ class Tables:
         value, seconds = float(value_of(code)), time.perf_counter() - start
         return Choice(judged[0][0], value, True, line, plies_of(code), 1, seconds, candidates, {"table hits": 1})
 
-    def line(self, state: Any, most: int = 200) -> tuple[int, ...]:
-        """How the game ends from here if both sides follow the table; for a draw just one action."""
+    def line(self, state: GameState, most: int = 200) -> tuple[int, ...]:
+        """Play to the end if both sides follow the table; for a draw one action."""
         line: list[int] = []
         while len(line) < most and (code := self.code(state)) != NONE:
             line.append(self.judged(state)[0][0])
@@ -113,8 +118,8 @@ class Tables:
             first += size
         return found
 
-    def position(self, index: int) -> Any | None:
-        """The position of an index of the endgame classes; None where it stands for none."""
+    def position(self, index: int) -> GameState | None:
+        """The position of an index of the endgame classes; None if it is unused."""
         assert self.game.rules.endgame_position is not None
         state = self.game.blank()
         with np.errstate(over="ignore"):
@@ -122,7 +127,7 @@ class Tables:
 
 
 def rank(code: int) -> int:
-    """A number that is higher for what its mover likes better; NONE lies between a draw and a loss."""
+    """A sort key, higher for codes better for the mover; NONE is between a draw and a loss."""
     value = value_of(code)
     if code == NONE:
         return -1
@@ -130,20 +135,20 @@ def rank(code: int) -> int:
 
 
 def _one_ply_before(value: float, plies: int) -> int:
-    """The code for a mover whose action leads to `value` for him, `plies` before the end."""
+    """The code for a mover whose action leads to `value` for it, `plies` before the end."""
     return DRAW if value == 0 else win_in(plies + 1) if value > 0 else loss_in(plies + 1)
 
 
 def load_tables(game: Game, report: Report = lambda name, positions: None, *, rebuild: bool = False) -> Tables:
     """The tables of a game: its endgames where its rules number them, else all positions where they are few (UserError if not).
 
-    Found in the cache folder, or built and put there; `report(class, positions)` hears of progress.
+    Read from the cache folder, or built and stored there; `report(class, positions)` is called with the progress.
     """
     found = None if rebuild else stored(game)
     return Tables(game, built(game, report, rebuild) if found is None else found)
 
 
-def _section(name: str, codes: Any, first: int) -> Section:
+def _section(name: str, codes: Array, first: int) -> Section:
     decided = codes >= 2
     won = decided & (codes % 2 == 1)
     longest = int(codes[won].max()) if won.any() else NONE

@@ -1,11 +1,10 @@
-"""What a game gets that its file leaves out: planes, a key, names, text, all derived from the fields of its dtype.
+"""Defaults for what a game's file leaves out: planes, key, names, text, all derived from the fields of its dtype.
 
-Each function takes the `Rules` and returns the plain function that the contract asks for.
+Each function takes the `Rules` and returns the plain function of the contract.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +84,7 @@ def observe(rules: Rules) -> tuple[Callable[[GameState, int, Planes], None], tup
     channels = 0
     for name in _position_fields(rules):
         shape = rules.State[name].shape
-        each = shape[1:] if name in rules.owned else shape  # four scores are no board of four cells
+        each = shape[1:] if name in rules.owned else shape  # so four scores are not taken for a board of four cells
         is_plane = cells > 1 and (each[-1:] == (cells,) or each[-2:] == (rows, columns))
         size = int(np.prod(shape)) // (cells if is_plane else 1)
         if name in rules.owned:
@@ -139,7 +138,7 @@ def _owned(
 def _seats(
     name: str, first: int, channels: int, players: int, is_plane: bool, board: tuple[int, int]
 ) -> Callable[[GameState, int, Planes], None]:
-    """Players' numbers, shown counted from the viewer; a negative one (nobody) stays."""
+    """Players' numbers, shown counted from the viewer; a negative one (no player) stays."""
     rows, columns = board
 
     def planes_of(state: GameState, player: int, planes: Planes) -> None:
@@ -213,7 +212,7 @@ def tactical_actions(rules: Rules) -> Callable[[GameState, Actions], int]:
     return tactical_actions
 
 
-# ── people ──
+# ── text ──
 
 
 def text(rules: Rules) -> Callable[[GameState], str]:
@@ -232,10 +231,10 @@ def parse(rules: Rules) -> Callable[[GameState, str], None]:
     names = list(State.names or ())
 
     def parse(state: GameState, text: str) -> None:
-        given = re.findall(r"(\S+?)=(\S*)", text)
-        if [name for name, _ in given] != names or len(text.split()) != len(names):
+        given = [word.partition("=") for word in text.split()]
+        if [name for name, _, _ in given] != names or not all(sign for _, sign, _ in given):
             raise ValueError(f"expected {' '.join(f'{name}=…' for name in names)}, got '{text}'")
-        for name, values in given:
+        for name, _, values in given:
             base, shape = State[name].base, State[name].shape
             words = values.split(",")
             if len(words) != int(np.prod(shape)):

@@ -24,8 +24,9 @@ from base.errors import UserError, echoing, short
 from base.seeds import generator
 from base.threads import Overtime, interruptible, within
 from games.engine import kernels
+from games.engine.quick_laws import Breach
 from games.engine.rules import CHANCE, Rules
-from games.engine.trial import PATIENCE, Broken, try_out, wander
+from games.engine.trial import PATIENCE, try_out, walk
 from games.types import GameState, GameStates, Kernel, Planes
 
 MOST_SCRATCH = 1 << 29  # bytes
@@ -36,7 +37,7 @@ Factory = Callable[[Rules], Kernel]
 
 
 class Game:
-    """Rules with a name. `name` goes into records and checkpoints; `spec` is the text that loads the game again."""
+    """Rules with a name. `name` is stored in records and checkpoints; `spec` is the text that loads the game again."""
 
     def __init__(self, rules: Rules, name: str, spec: str, options: dict[str, Any], is_tried: bool = True) -> None:
         self.rules, self.name, self.spec, self.options, self.is_tried = rules, name, spec, options, is_tried
@@ -61,11 +62,11 @@ class Game:
         return None if self.is_terminal(state) else int(self._to_move(state))
 
     def legal_actions(self, state: GameState) -> list[int]:
-        """What can be played, as action ids; nothing when the game is over."""
+        """The legal action ids; none when the game is over."""
         return [] if self.is_terminal(state) else self.movements(state)
 
     def movements(self, state: GameState) -> list[int]:
-        """What the rules of movement allow, even where a draw by counter, repetition or material has ended the game."""
+        """The actions that the rules of movement allow, even where a draw by counter, repetition or material has ended the game."""
         actions = np.zeros(self.rules.max_legal, np.int32)
         found = [int(action) for action in actions[: self._legal_actions(state, actions)]]
         wrong = next((action for action in found if not 0 <= action < self.actions), None)
@@ -103,13 +104,13 @@ class Game:
     # ── for learners and searches ──
 
     def observe(self, state: GameState, player: int | None = None) -> Planes:
-        """The position as planes, in the eyes of `player` (the mover if None)."""
+        """The position as planes, from the view of `player` (the mover if None)."""
         planes = np.zeros(self.rules.observation, np.float32)
         self._observe(state, self._viewer(state, player), planes)
         return planes
 
     def features(self, state: GameState, player: int | None = None) -> dict[str, float]:
-        """What a linear EVAL weighs, by name, in the eyes of `player` (the mover if None)."""
+        """The features of a linear EVAL, by name, from the view of `player` (the mover if None)."""
         if self.rules.features is None:
             raise UserError(f"{self.name} has no features")
         values = np.zeros(len(self.rules.feature_names), np.float32)
@@ -130,20 +131,20 @@ class Game:
         return found
 
     def blank(self) -> GameState:
-        """A record of zeros, the raw material of a position."""
+        """A record of zeros, to be filled in."""
         return self.blanks(1)[0]
 
     def blanks(self, n: int) -> GameStates:
-        """n of them, as an array: scratch space for kernels."""
+        """n records of zeros."""
         return np.zeros(n, self.rules.State)
 
     def scratch(self, state: GameState, n: int) -> GameStates:
-        """n records of which the first is a copy of `state`, as kernels want it."""
+        """n records, the first a copy of `state`: scratch space for kernels."""
         states = self.blanks(n)
         states[0] = state
         return states
 
-    # ── for people ──
+    # ── names and text ──
 
     def name_of(self, action: int) -> str:
         return self.names[action]
@@ -172,7 +173,7 @@ class Game:
         )
 
     def _alike(self, text: str, legal: Sequence[int]) -> str:
-        """A hint where the same letters and digits name a legal action; another digit would be another move."""
+        """A hint where a legal action has the same letters and digits in its name."""
 
         def bare(name: str) -> str:
             return "".join(filter(str.isalnum, name)).casefold()
@@ -204,7 +205,7 @@ class Game:
         return self.rules.text(state)
 
     def parse(self, text: str, trusted: bool = False) -> GameState:
-        """The position that `text` says. Where only the types of fields were checked, it is tried out, unless `trusted`."""
+        """The position of that text. Where only the types of its fields were checked, it is tried out, unless `trusted`."""
         if len(text) > LONGEST_POSITION:
             raise UserError(
                 f"position of {self.name}: expected at most {LONGEST_POSITION} characters, got {len(text)}: '{short(text)}'"
@@ -257,16 +258,16 @@ class Game:
                 return found
             levels *= 2  # turns of several actions reached deeper than there was room
 
-    def random_games(self, games: int, seed: int, state: GameState | None = None) -> tuple[tuple[float, ...], float]:
+    def random_games(self, count: int, seed: int, state: GameState | None = None) -> tuple[tuple[float, ...], float]:
         """Plays at random; mean utilities and mean number of plies."""
-        if games < 1:
-            raise UserError(f"games: expected at least 1, got {games}")
+        if count < 1:
+            raise UserError(f"count: expected at least 1, got {count}")
         totals = np.zeros(self.players)
         states = self.scratch(self.initial() if state is None else state, 2)
         actions = np.zeros(self.rules.max_legal, np.int32)
         play, rng = self.kernel(kernels.playouts), generator(seed, "random games")
-        plies = interruptible(lambda: play(states, actions, rng, games, totals))
-        return tuple((totals / games).tolist()), plies / games
+        plies = interruptible(lambda: play(states, actions, rng, count, totals))
+        return tuple((totals / count).tolist()), plies / count
 
     # ── inside ──
 
@@ -285,28 +286,28 @@ class Game:
         return f"legal are {shown}"
 
     def _try_position(self, state: GameState, text: str) -> None:
-        """Refuse a position on which the game's own rules run aground."""
+        """Refuse a position in which the game's own rules fail."""
         rules = self.rules
 
         def play_on() -> None:
             for attempt in range(3):
-                wander(rules, state.copy(), generator(attempt, "position"), min(rules.max_plies, TRIED_PLIES))
+                walk(rules, state.copy(), generator(attempt, "position"), min(rules.max_plies, TRIED_PLIES))
 
         try:
             within(PATIENCE, play_on)
             if not CHANCE <= self._mover_at_the_end(state) < rules.players:
-                raise Broken("to_move", "an impossible player")
-        except (Exception, Overtime):  # whatever the rules trip over
+                raise Breach("to_move", "an impossible player")
+        except (Exception, Overtime):  # anything that the rules raise
             raise UserError(f"position of {self.name}: the game can't be played on from '{short(text)}'") from None
 
     def _mover_at_the_end(self, state: GameState) -> int:
-        """Whom `to_move` names, though it is not asked of a finished game and may fail there."""
+        """The answer of `to_move`, which in a finished game has no meaning and may fail."""
         with suppress(Exception):
             return int(self.rules.to_move(state.copy()))
         return CHANCE
 
     def _trusted(self) -> None:
-        """Nothing compiled runs before the rules of a file have been tried out."""
+        """Tries out the rules of a file before anything compiled runs."""
         if not self.is_tried:
             try_out(self)
             self.is_tried = True

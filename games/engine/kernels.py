@@ -1,4 +1,4 @@
-"""What can be asked of rules without searching: perft, random games, replay of moves. Closures that compile per game.
+"""What rules are used for without a search: perft, random games, replay of moves. Closures that compile per game.
 
 Each factory takes from the rules, in its first line, what its kernel uses. The plain function that it returns runs interpreted;
 `Game.kernel(factory)` is the same function as machine code. Kernels take scratch space from their caller: `states` are records,
@@ -22,7 +22,7 @@ def perft(rules: Rules) -> Callable[..., int]:
     """Number of action sequences of a given length: perft(states [depth+1], actions [depth+1, max_legal], depth)."""
     legal_actions, result = rules.legal_actions, rules.result
 
-    # Entered with np.int64, for a literal 0 has a type of its own in compiled code.
+    # Entered with np.int64, since a literal 0 is of another type in compiled code.
     def count(states: GameStates, actions: Actions, level: np.int64, depth: np.int64) -> int:
         n = legal_actions(states[level], actions[level])
         if depth == 1:
@@ -101,7 +101,7 @@ def sampler(rules: Rules) -> Callable[[GameState, Actions, Rng], int]:
 
 
 def playouts(rules: Rules) -> Callable[..., int]:
-    """Random games from states[0]: playouts(states [2], actions [max_legal], rng, games, totals [players]) -> plies.
+    """Random games from states[0]: playouts(states [2], actions [max_legal], rng, count, totals [players]) -> plies.
 
     Adds every game's utilities to `totals`.
     """
@@ -113,9 +113,9 @@ def playouts(rules: Rules) -> Callable[..., int]:
         sampler(rules),
     )
 
-    def playouts(states: GameStates, actions: Actions, rng: Rng, games: int, totals: Utilities) -> int:
+    def playouts(states: GameStates, actions: Actions, rng: Rng, count: int, totals: Utilities) -> int:
         plies = 0
-        for _ in range(games):
+        for _ in range(count):
             states[1] = states[0]
             while not is_terminal(states[1]):
                 result(states[1], sample(states[1], actions, rng))
@@ -128,10 +128,10 @@ def playouts(rules: Rules) -> Callable[..., int]:
 
 
 def trace(rules: Rules) -> Callable[..., int]:
-    """Replays `moves` from states[0] and notes what could be done on the way.
+    """Replays `moves` from states[0] and lists the legal actions and the mover at each ply.
 
     trace(states [2], moves [k], legal [k+1, max_legal], counts [k+1], movers [k+1], utilities [players]) -> plies played.
-    Fewer than k: the move at that ply is illegal. Otherwise counts[k] = 0 says that the game is over, `utilities` how.
+    Fewer than k: the move at that ply is illegal. Otherwise counts[k] = 0 means that the game is over, with `utilities`.
     states[1] ends as the last position.
     """
     legal_actions, result, is_terminal, to_move, utility = (
@@ -168,7 +168,7 @@ def trace(rules: Rules) -> Callable[..., int]:
     return trace
 
 
-EXAMINED = (
+ANSWERS = (
     "to_move",
     "legal_actions",
     "is_terminal",
@@ -180,15 +180,15 @@ EXAMINED = (
     "gain",
     "tactical_actions",
 )
-TO_MOVE, LEGAL, TERMINAL, UTILITY, ODDS, KEY, OBSERVE, FEATURES, GAIN, TACTICAL = range(len(EXAMINED))
+TO_MOVE, LEGAL, TERMINAL, UTILITY, ODDS, KEY, OBSERVE, FEATURES, GAIN, TACTICAL = range(len(ANSWERS))
 
 
-def examine(rules: Rules) -> Callable[..., int]:
-    """One random game in which every function is asked everything at every ply, for the doctor's comparisons.
+def recorded_game(rules: Rules) -> Callable[..., int]:
+    """One random game in which every function is called at every ply, so that the doctor can compare the answers.
 
-    examine(states [most+2], moves [most], digests [most+1, len(EXAMINED)], rng, actions, planes, values, most) -> plies.
-    `states` keeps all positions (and needs one more), `digests` a hash of every answer, in the order of EXAMINED. Stops after
-    `most` plies, and where a nonterminal position has no legal action or too many.
+    recorded_game(states [most+2], moves [most], digests [most+1, len(ANSWERS)], rng, actions, planes, values, most) -> plies.
+    `states` keeps all positions (and needs one more), `digests` a hash of each function's answers, in the order of ANSWERS. Stops
+    after `most` plies, and where an unfinished position has no legal action or too many.
     """
     legal_actions, result, is_terminal, to_move, utility, key, observe, tactical_actions = (
         rules.legal_actions,
@@ -211,7 +211,7 @@ def examine(rules: Rules) -> Callable[..., int]:
     def fold(word: Bits, value: Any) -> Bits:
         return mix(word ^ mix(U(value)))
 
-    def examine(
+    def recorded_game(
         states: GameStates,
         moves: Actions,
         digests: Words,
@@ -222,7 +222,7 @@ def examine(rules: Rules) -> Callable[..., int]:
         most: int,
     ) -> int:
         for ply in range(most + 1):
-            states[most + 1] = states[ply]  # the questions get a copy, should one of them change something
+            states[most + 1] = states[ply]  # a copy, in case that a function changes it
             state = states[most + 1]
             digest = digests[ply]
             digest[:] = U(0)
@@ -259,7 +259,7 @@ def examine(rules: Rules) -> Callable[..., int]:
             result(states[ply + 1], moves[ply])
         return most
 
-    return examine
+    return recorded_game
 
 
 def draws(rules: Rules) -> Callable[..., None]:

@@ -1,9 +1,9 @@
-"""The bytes of a game record: framing, checksum, types. `games/record.py` says what the fields mean.
+"""The bytes of a game record: framing, checksum, types. `games/record.py` documents the fields.
 
     bytes    MAGIC, u32 CRC-32 of all that follows, u32 length of the header, header (JSON), arrays one behind the other (zlib)
     header   FIELDS, and "arrays": {name: [dtype, length]} in the order in which they follow
 
-Integers are little-endian, in the smallest type that holds them. Damaged bytes are refused in one sentence. No pickles.
+Integers are little-endian, in the smallest type that holds them. Damaged bytes are refused with one line. No pickles.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from base.errors import UserError
+from base.json_values import is_count, is_number, is_text
 from games.types import Array
 
 FORMAT = 1
@@ -82,7 +83,7 @@ def _unpacked(body: bytes, described: Any) -> dict[str, Array]:
         refuse(f"the arrays {', '.join(ARRAYS)}", described)
     sizes = []
     for name, pair in described.items():
-        is_pair = isinstance(pair, list) and len(pair) == 2 and pair[0] in ARRAYS[name][1] and _is_count(pair[1])
+        is_pair = isinstance(pair, list) and len(pair) == 2 and pair[0] in ARRAYS[name][1] and is_count(pair[1])
         if not is_pair:
             refuse(f"{name}: a type of {', '.join(ARRAYS[name][1])} and a length", pair)
         sizes.append(np.dtype(pair[0]).itemsize * pair[1])
@@ -116,13 +117,13 @@ def _header(text: bytes) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         refuse(f"a record of format {FORMAT}", header.get("format") if isinstance(header, dict) else header)
     kinds: dict[str, Callable[[Any], bool]] = {
-        "game": _is_text,
-        "version": _is_count,
-        "outcome": lambda value: value is None or (isinstance(value, list) and all(map(_is_number, value))),
-        "ending": _is_text,
-        "seed": lambda value: value is None or _is_count(value),
-        "players": lambda value: isinstance(value, list) and all(map(_is_text, value)),
-        "start": lambda value: value is None or _is_text(value),
+        "game": is_text,
+        "version": is_count,
+        "outcome": lambda value: value is None or (isinstance(value, list) and all(map(is_number, value))),
+        "ending": is_text,
+        "seed": lambda value: value is None or is_count(value),
+        "players": lambda value: isinstance(value, list) and all(map(is_text, value)),
+        "start": lambda value: value is None or is_text(value),
         "metadata": lambda value: isinstance(value, dict),
     }
     if set(header) != {"format", *FIELDS, "arrays"}:
@@ -131,15 +132,3 @@ def _header(text: bytes) -> dict[str, Any]:
         if not is_right(header[name]):
             refuse(f"{name} of its type", repr(header[name])[:40])
     return header
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

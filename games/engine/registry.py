@@ -1,6 +1,6 @@
 """From a game's text to the game: `load("othello:size=6")`, `load("./my_game.py")`, `load("tree:two_ply.json")`.
 
-A file in `games/` that defines a function `game` *is* a game, called like the file; a file anywhere else works wherever a name does.
+A file in `games/` that defines a function `game` is a game, named like the file; the path of any other file works wherever a name does.
 The function's parameters are the game's options, their annotations what they may be (`base/options.py`). A game's resolved name has
 all its options.
 """
@@ -80,7 +80,7 @@ def _load(module: ModuleType, where: str, given: tuple[tuple[str | None, str], .
     options = Options(where, factory)
     resolved = options.resolve(list(given))
     try:
-        with _beside(Path(module.__file__ or where)):  # it may import only now
+        with _beside(Path(module.__file__ or where)):  # the function may import, too
             rules = options.call(factory, resolved)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
@@ -142,7 +142,7 @@ def _beside(path: Path) -> Iterator[None]:
     """Let a game's file import its neighbours. Neither they nor the folder stay where another game's imports would find them."""
     folder, before, writing = str(path.parent), set(sys.modules), sys.dont_write_bytecode
     sys.path.append(folder)
-    sys.dont_write_bytecode = True  # byte code goes by the second: what was edited twice in one would be old
+    sys.dont_write_bytecode = True  # byte code is dated in seconds: a file edited twice within one would be stale
     importlib.invalidate_caches()
     try:
         yield

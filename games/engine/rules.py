@@ -1,19 +1,19 @@
-"""The contract of a game: what a game's file gives, and what it gets for it.
+"""The contract of a game: what a game's file provides, and what is derived where it does not.
 
 A game's file holds one function, `game(**options) -> Rules`. `Rules` is a dtype (one position = one record) and a few plain functions
 over one record, under the textbook's names. They work *in place* on the record they are given, because searches keep one scratch
 record and replay paths in it; `games.Game` wraps them into the textbook's pure functions.
 
     initial(state)                       state arrives all zeros and leaves as the start
-    to_move(state) -> player             0 … players-1, or CHANCE; never asked of a terminal state
+    to_move(state) -> player             0 … players-1, or CHANCE; never called for a terminal state
     legal_actions(state, actions) -> n   writes the n legal action ids into `actions`, each once
     result(state, action)                plays a legal action (of the mover, or chance's)
     is_terminal(state) -> bool           drawn, decided or stopped
     utility(state, player) -> float      of a terminal state, in [-1, 1], from that player's view
 
 `legal_actions` follows the rules of movement alone: it gives none once the moves themselves have decided the game (a line of four, a
-checkmate), and goes on giving moves where a game is stopped by a counter, a repetition, lack of material or a cap on its length.
-`is_terminal` knows all of these. That is the convention of perft; `Game.legal_actions` gives none in either case.
+checkmate), and still gives moves where a game is stopped by a counter, a repetition, lack of material or a cap on its length.
+`is_terminal` includes all of these. That is the convention of perft; `Game.legal_actions` gives none in either case.
 
 Functions may call helpers and use numpy scalars, arrays (as constants) and loops: what numba compiles. Bit tricks: `base.bits`.
 Everything a function draws at random comes from an `rng` argument (`base.seeds`).
@@ -84,23 +84,23 @@ class Rules:
     owned: Sequence[str] = ()
     """Fields whose first axis is the player: the derived observation puts the viewer first."""
     seats: Sequence[str] = ()
-    """Fields that hold players' numbers (negative: nobody): the derived observation counts them from the viewer."""
+    """Fields that hold players' numbers (negative: no player): the derived observation counts them from the viewer."""
     history: Sequence[str] = ()
     """Fields that record the path, or are computed from others (keys, counters): not part of what "the same position" means."""
     board: tuple[int, int] = (1, 1)
     """Rows and columns: the derived observation lays fields of that many entries out as planes."""
     observe: Callable[[GameState, Integer, Planes], None] = DERIVED
-    """observe(state, player, planes): the position in the eyes of `player`; `planes` (float32, `observation`) arrives all zeros."""
+    """observe(state, player, planes): the position from the view of `player`; `planes` (float32, `observation`) arrives all zeros."""
     observation: tuple[int, int, int] = (0, 0, 0)
     """Shape of the planes: channels, rows, columns. Derived where `observe` is."""
     action_view: Array | None = None
-    """[players, actions]: the number under which a viewer's policy knows an action, where boards are turned to face the viewer."""
+    """[players, actions]: the number of an action in a viewer's policy, where boards are turned to face the viewer."""
     policy_planes: int = 0
     """The first policy_planes·rows·columns policy entries form planes; the rest are single. 0: no layout."""
     symmetries: Sequence[Symmetry] = ()
-    """Ways of turning the board that leave the game the same, the identity left out."""
+    """Turns and mirrors of the board that leave the game the same, without the identity."""
     features: Callable[[GameState, Integer, Features], None] | None = None
-    """features(state, player, values): what a linear EVAL weighs, in the eyes of `player`; for two players f(s, 0) = -f(s, 1).
+    """features(state, player, values): the features of a linear EVAL, from the view of `player`; for two players f(s, 0) = -f(s, 1).
     `values` (float32, one per name) arrives all zeros."""
     feature_names: Sequence[str] = ()
     feature_weights: Sequence[float] = ()
@@ -108,7 +108,7 @@ class Rules:
     weight_unit: float = 1.0
     """What one such unit is worth: EVAL = tanh(weight_unit · w·f), the utility expected."""
     material: Sequence[str] = ()
-    """Features that count material, the first the unit (chess: pawns). A fitted EVAL is told in it, and fitted to these alone too."""
+    """Features that count material, the first the unit (chess: pawns). A fitted EVAL is shown in it, and also fitted to these alone."""
 
     # ── for search ──
     key: Callable[[GameState], Bits] = DERIVED
@@ -121,20 +121,20 @@ class Rules:
     """null_result(state): passes the move where that is sound and returns True; else leaves the state alone and returns False.
     A pass never ends the game."""
     in_check: Callable[[GameState], bool] | None = None
-    """in_check(state): the mover has to meet a threat at once, so that EVAL says nothing of the position. None: never.
+    """in_check(state): the mover has to answer a threat at once, so EVAL is meaningless here. None: never.
     Where there are checks, one that takes nothing else has a gain below 0.25."""
     random_action: Callable[[GameState, Actions, Rng], int] = DERIVED
     """random_action(state, actions, rng): one legal action, exactly uniform; `actions` is scratch space. For slow listings."""
 
-    # ── for exact solvers: what is proven by a glance ──
+    # ── for exact solvers ──
     canonical_key: Callable[[GameState], Bits] | None = None
     """canonical_key(state): 64 bits; equal keys mean equal utilities for the mover under best play, however the positions were reached:
     turned and mirrored positions may share one, and history counts where the future depends on it. None: a hash of the whole record."""
     sufficient_actions: Callable[[GameState, Actions], int] | None = None
     """sufficient_actions(state, actions) -> n ≥ 1 of the legal actions, the most promising first: the best of them is as good as the
-    best of all, in utility and in plies to the end (a winner's few, a loser's many). Never asked of a terminal state."""
+    best of all, in utility and in plies to the end (a winner's few, a loser's many). Never called for a terminal state."""
     utility_range: Callable[[GameState, Integer], tuple[float, float]] | None = None
-    """utility_range(state, player) -> (least, most): whatever is played from here, the player's utility lies between them."""
+    """utility_range(state, player) -> (least, most): with any play from here, the player's utility lies between them."""
 
     # ── for endgame tables ──
     endgames: Sequence[tuple[str, int]] = ()
@@ -149,15 +149,15 @@ class Rules:
     twice from here on. What wins in so many plies wins. 0 where a position that can come again would be drawn by coming once
     more. None: no game is drawn by its past."""
 
-    # ── for people ──
+    # ── names and text ──
     names: Sequence[str] = ()
     """The name of each action id, each different; may be empty for an id that no position uses. Derived: numbers."""
     render: Callable[[GameState], str] = DERIVED
     """render(state): the board as text. Runs as plain Python."""
     text: Callable[[GameState], str] = DERIVED
-    """text(state): one line that says the position (FEN and the like). Derived: `field=values …`."""
+    """text(state): the position in one line (FEN and the like). Derived: `field=values …`."""
     parse: Callable[[GameState, str], None] = DERIVED
-    """parse(state, text): the inverse; `state` arrives all zeros. Raises ValueError saying what is wrong."""
+    """parse(state, text): the inverse; `state` arrives all zeros. Raises ValueError with what is wrong."""
 
     derived: frozenset[str] = field(default=frozenset(), init=False)
     """Names of the functions that the game's file left to the defaults."""
@@ -184,7 +184,7 @@ class Rules:
             settled["observe"], settled["observation"] = defaults.observe(self)
         settled |= {name: derive[name](self) for name in left_out if name != "observe"}
         for name, value in settled.items():
-            object.__setattr__(self, name, value)  # frozen for everybody else
+            object.__setattr__(self, name, value)
         channels, rows, columns = self.observation
         for symmetry in self.symmetries:
             symmetry.check(self.actions, channels * rows * columns)
@@ -195,7 +195,7 @@ class Rules:
             )
 
     def _check(self) -> None:
-        """What can be seen without playing; the rest is the doctor's."""
+        """Checks what needs no game to be played; the doctor checks the rest."""
         for which, (count, is_optional) in _functions().items():
             _check_function(which, getattr(self, which), count, is_optional)
         names = self.State.names
@@ -276,7 +276,7 @@ def _check_function(name: str, function: Any, count: int, is_optional: bool) -> 
         raise UserError(f"{name}: expected a function, got {short(repr(function))}")
     try:
         signature = inspect.signature(getattr(function, "py_func", function))
-    except ValueError:  # some of Python's own tell nothing
+    except ValueError:  # some of Python's own have none
         return
     try:
         signature.bind(*range(count))

@@ -1,12 +1,13 @@
-"""Rules tried out before they are trusted: some games played interpreted, where a wrong index or an endless loop does no harm.
+"""Rules are tried out before they are trusted: some games played interpreted, where a wrong index or an endless loop does no harm.
 
-Compiled code reads and writes where it is told to, and nothing ends it from inside. So the first time that rules come from a file, and
-whenever a position comes as text that only the fields' types have checked, the game is played at random for a moment first:
+Compiled code reads and writes wherever an index points, and an endless loop in it can't be stopped from inside. So random games are
+played for half a second the first time that rules come from a file, and whenever a position comes as text of which only the types of
+its fields were checked:
 
-    try_out(game)                       # a UserError names file, line and cause; what passed is remembered by its content
-    wander(rules, state, rng, 200)      # from any position; raises whatever the rules trip over
+    try_out(game)                    # a UserError names file, line and cause; what passed is remembered by its content
+    walk(rules, state, rng, 200)     # from any position; raises whatever the rules raise, or a `Breach` of a quick law
 
-It is a glance, not an examination: that is the doctor's (`laws.py`).
+The doctor checks more, and longer (`laws.py`).
 """
 
 from __future__ import annotations
@@ -28,43 +29,24 @@ from base.files import cache_folder
 from base.seeds import Rng, generator
 from base.threads import Overtime, within
 from games.engine import kernels
-from games.engine.rules import CHANCE, Rules
+from games.engine.quick_laws import QUICK_LAWS, Answers, Breach, Functions
+from games.engine.rules import Rules
 from games.types import GameState
 
 if TYPE_CHECKING:
     from games.engine.game import Game
 
 GAMES, SECONDS = 20, 0.4  # whichever comes first
-PATIENCE = 5.0  # seconds for all of it: one question that takes longer does not end
+PATIENCE = 5.0  # seconds for all of it: a call that takes longer does not end
 KEPT = 500  # contents remembered
-HARMFUL = (IndexError, ArithmeticError)  # of other exceptions the compiler has more to say
-
-
-class Broken(Exception):
-    """An answer that breaks the contract: of which function, and what was seen."""
-
-    def __init__(self, function: str, seen: str) -> None:
-        super().__init__(f"{function}: {seen}")
-        self.function, self.seen = function, seen
-
-
-WHOLE = (int, np.integer, np.bool_)
-NUMBER = (*WHOLE, float, np.floating)
-
-
-def number(function: str, answer: Any, kinds: tuple[type, ...] = NUMBER) -> Any:
-    """The answer of `function`, if it is a number at all: compiled, nothing and text may pass for one."""
-    if not isinstance(answer, kinds):
-        wanted = "a number" if kinds is NUMBER else "a whole number"
-        raise Broken(function, f"the answer is {short(repr(answer))}; expected {wanted}")
-    return answer
+HARMFUL = (IndexError, ArithmeticError)  # of other exceptions the compiler reports more
 
 
 def try_out(game: Game) -> None:
-    """Refuse rules that compiled code could not be trusted with."""
+    """Refuse rules that are unsafe to compile."""
     rules = game.rules
     numbers = rules.State.descr, rules.players, rules.actions, rules.max_legal, rules.max_plies, rules.observation
-    key = hashlib.sha256(f"{content_key(kernels.examine(rules))} {numbers}".encode()).hexdigest()
+    key = hashlib.sha256(f"{content_key(kernels.recorded_game(rules))} {numbers}".encode()).hexdigest()
     mark: Path | None = None
     with suppress(OSError):
         mark = cache_folder("tried") / key
@@ -73,7 +55,7 @@ def try_out(game: Game) -> None:
     moves: list[int] = []
     try:
         within(PATIENCE, lambda: _play(game, moves))
-    except (Broken, Overtime, *HARMFUL) as error:
+    except (Breach, Overtime, *HARMFUL) as error:
         raise UserError(_refusal(game, error, moves)) from None
     except Exception:
         return
@@ -90,65 +72,44 @@ def _play(game: Game, moves: list[int]) -> None:
         moves.clear()
         state, rng = game.blank(), generator(number, "trial")
         game.rules.initial(state)
-        until = start + SECONDS / 2 if number == 0 else start + SECONDS  # the first is asked everything
-        wander(game.rules, state, rng, game.rules.max_plies, moves, until, ask_all=number == 0)
+        until = start + SECONDS / 2 if number == 0 else start + SECONDS  # the first game calls every function
+        walk(game.rules, state, rng, game.rules.max_plies, moves, until, call_all=number == 0)
         if time.perf_counter() >= start + SECONDS:
             return
 
 
-def wander(
+def walk(
     rules: Rules,
     state: GameState,
     rng: Rng,
     most: int,
     moves: list[int] | None = None,
     until: float = np.inf,
-    ask_all: bool = False,
+    call_all: bool = False,
 ) -> None:
-    """Play from `state`, which changes, at random, interpreted: to the end, `most` plies far or `until` that time.
+    """Random play, interpreted, from `state`, which changes: to the end of the game, for `most` plies, or until that time.
 
-    `moves` notes the way. Raises what the rules raise, or `Broken` where an answer breaks the contract.
+    Appends each action to `moves`. Raises what the rules raise, or the `Breach` of a quick law. With `call_all`, the functions that the
+    quick laws do not need are called too.
     """
     moves = [] if moves is None else moves
     actions, sample = np.zeros(rules.max_legal, np.int32), kernels.sampler(rules)
-    questions = _questions(rules) if ask_all else []
-    lowest = CHANCE if rules.chance else 0
+    functions = Functions(rules.is_terminal, rules.to_move, rules.legal_actions, rules.utility)
+    others = _other_functions(rules) if call_all else []
     with np.errstate(over="ignore"):
         for ply in range(most + 1):
-            over = bool(number("is_terminal", rules.is_terminal(state)))
-            if over:
-                for ask in questions:
-                    ask(state.copy())
-                utilities = [float(number("utility", rules.utility(state, player))) for player in range(rules.players)]
-                if rules.zero_sum and abs(sum(utilities)) > 1e-6:
-                    raise Broken("utility", f"utilities {utilities} in a game of zero sum")
-                return
-            n = number("legal_actions", rules.legal_actions(state, actions), WHOLE)
-            if not 0 <= n <= rules.max_legal:
-                raise Broken("legal_actions", f"{n} actions; expected 0 to max_legal = {rules.max_legal}")
-            if n == 0:
-                raise Broken(
-                    "legal_actions or is_terminal", "no legal action, and is_terminal says that the game goes on"
-                )
-            wrong = [int(action) for action in actions[:n] if not 0 <= action < rules.actions]
-            if wrong:
-                raise Broken("legal_actions", f"action {wrong[0]}; expected 0 to {rules.actions - 1}")
-            mover = int(number("to_move", rules.to_move(state), WHOLE))
-            if not lowest <= mover < rules.players:
-                raise Broken("to_move", f"player {mover}; expected {lowest} to {rules.players - 1}")
-            for ask in questions:
-                ask(state.copy())
-            if ply == most:
-                if most == rules.max_plies:
-                    raise Broken("is_terminal or max_plies", f"no end after max_plies = {most} plies")
-                return
-            if time.perf_counter() >= until:
+            answers = Answers(rules, functions, state)
+            for law in QUICK_LAWS:
+                law.at(answers, ply)
+            for call in others:
+                call(state.copy())
+            if answers.is_terminal or ply == most or time.perf_counter() >= until:
                 return
             moves.append(int(sample(state, actions, rng)))
             rules.result(state, moves[-1])
 
 
-def _questions(rules: Rules) -> list[Callable[[GameState], Any]]:
+def _other_functions(rules: Rules) -> list[Callable[[GameState], Any]]:
     actions, planes = np.zeros(rules.max_legal, np.int32), np.zeros(rules.observation, np.float32)
     values, features = np.zeros(max(1, len(rules.feature_names)), np.float32), rules.features
 
@@ -167,16 +128,20 @@ def _questions(rules: Rules) -> list[Callable[[GameState], Any]]:
 
 def _refusal(game: Game, error: BaseException, moves: list[int]) -> str:
     after = " ".join(game.names[move] if 0 <= move < game.actions else str(move) for move in moves)
-    if isinstance(error, Broken):
-        seen, place = str(error), ""
-    else:
-        seen = "it does not end" if isinstance(error, Overtime) else f"{type(error).__name__}: {error}"
-        place = f"{place_of(error)}: "
+    place, seen = ("", str(error)) if isinstance(error, Breach) else (f"{place_of(error)}: ", seen_of(error))
     path = short(f"'{after}'") if after else "the start"
-    return f"{game.name}: {place}{seen} (after {path}); python -m games doctor {game.spec} says more"
+    return f"{game.name}: {place}{seen} (after {path}); python -m games doctor {game.spec} shows more"
 
 
-_HOUSE = (str(Path(__file__).parent), str(Path(base.__file__).parent), str(Path(np.__file__).parent))
+# ── where interpreted rules fail ──
+
+_NOT_RULES = (str(Path(__file__).parent), str(Path(base.__file__).parent), str(Path(np.__file__).parent))
+
+
+def seen_of(error: BaseException) -> str:
+    if isinstance(error, Overtime):
+        return "it does not end; is there a loop that never ends?"
+    return f"{type(error).__name__}: {error}"
 
 
 def place_of(error: BaseException) -> str:
@@ -186,9 +151,9 @@ def place_of(error: BaseException) -> str:
 
 
 def is_of_rules(error: BaseException) -> bool:
-    """Whether rules failed, and not the engine at what they answered."""
+    """Whether the error was raised in the rules, and not in the engine by what they returned."""
     return bool(_frames_of_rules(error))
 
 
 def _frames_of_rules(error: BaseException) -> list[traceback.FrameSummary]:
-    return [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_HOUSE)]
+    return [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_RULES)]

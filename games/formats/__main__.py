@@ -1,4 +1,4 @@
-"""Games into the world's formats: PGN for chess, SGF for go, lists of moves for every game. They go to standard output.
+"""Converts games: PGN for chess, SGF for go, lists of moves for every game. Writes to standard output.
 
 python -m games.formats chess runs/first/games > games.pgn
 python -m games.formats go:size=9 games.log --as sgf > games.sgf
@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
     parser.add_argument("game", metavar="GAME")
     parser.add_argument("files", nargs="+", metavar="FILE", help="a log, .pgn, .sgf, a text file of games, or a folder")
-    parser.add_argument("--as", dest="form", choices=[*WRITERS], help="by default what the game is known for")
+    parser.add_argument("--as", dest="form", choices=[*WRITERS], help="by default pgn for chess, sgf for go, else txt")
     options = parser.parse_args(argv)
     game = load(options.game)
     form = options.form or ("pgn" if game.name == CHESS else "sgf" if is_go(game) else "txt")

@@ -1,7 +1,7 @@
-"""What becomes of games in other people's files that can't be read: they are named and left out, and the rest is read.
+"""Games in a file that can't be read: they are reported and left out, and the rest is read.
 
-A file of a million games has some that are cut short, of another variant, or against the rules, and one of them is no reason to
-refuse the others. A file in which no game can be read, though, is refused with what is wrong with its first.
+A file of a million games has some that are cut short, of another variant, or against the rules. A file in which no game can be read is
+refused with the error of its first.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from games.record import GameRecord
 
 MOST_NAMED = 5
 LONGEST_LINE = 1 << 22  # characters
-SHOWN = 60  # characters of what is quoted
+SHOWN = 60  # characters of an excerpt
 
 Report = Callable[[str], object]
 T = TypeVar("T")
 
 
 class Broken(UserError):
-    """One game can't be read; the line says where."""
+    """One game can't be read; `line` is its place in the file."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)
@@ -41,7 +41,7 @@ def sound_records(
     """The records of those games that have one. The first few of the others go to `report` by file and line, then their number."""
     read, broken = 0, 0
     record: GameRecord | None
-    held: list[str] = []  # not reported before a game can be read: the first of them may be an error
+    held: list[str] = []  # reported once a game can be read; if none can, the first is the error
     for game in games:
         try:
             record = record_of(game)
@@ -77,7 +77,7 @@ def lines_of(path: StrPath) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def short(text: str) -> str:
-    """What came, for a message: one line, not too long."""
+def excerpt(text: str) -> str:
+    """Text from a file for a message: one line, not too long."""
     flat = " ".join(text.split())
     return flat if len(flat) <= SHOWN else flat[:SHOWN] + "…"

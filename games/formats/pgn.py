@@ -1,15 +1,15 @@
 """PGN, the world's files of chess games: `read_pgn(path, game)` gives records one by one, `pgn_of(record, game)` writes one.
 
-Read leniently, in constant memory: comments, variations, `$5` and `!?` are passed over, tags may be missing, games may begin anywhere
-(FEN). What is broken is left out and named (games/formats/broken.py). Where a game went on after it was drawn by our rules (the third
-repetition, fifty moves, dead material, which nobody needs to claim here), the record ends with the draw.
+Reading is lenient and takes constant memory: comments, variations, `$5` and `!?` are skipped, tags may be missing, games may begin
+anywhere (FEN). Broken games are left out and reported (games/formats/broken.py). Where a game continues after it was drawn by our rules
+(the third repetition, fifty moves, dead material, all without a claim), the record ends with the draw.
 
     tag             in a record
     White, Black    players
-    Result          outcome, unless the board itself says it
+    Result          outcome, unless it follows from the board
     FEN             start
     Seed            seed
-    Termination     ending, where there is a result that the rules did not give; without a word on it `resigned` or `agreed`
+    Termination     ending, where there is a result that the rules did not give; if missing, `resigned` or `agreed`
     others          metadata["tags"]
 """
 
@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from base.errors import UserError
 from base.files import StrPath
 from games.engine.game import Game
-from games.formats.broken import Broken, Report, lines_of, on_stderr, short, sound_records
+from games.formats.broken import Broken, Report, excerpt, lines_of, on_stderr, sound_records
 from games.formats.san import FINE, OVER, Wish, refusal, resolve, san_line, wish_of
 from games.record import GameRecord, make_record
 from games.types import GameState
@@ -32,7 +32,7 @@ CHESS = "chess"
 ROSTER = {"Event": "?", "Site": "?", "Date": "????.??.??", "Round": "?"}
 OWN = {"White", "Black", "Result", "FEN", "SetUp", "Termination", "Seed"}  # tags that are fields of a record
 OUTCOMES = {"1-0": (1.0, -1.0), "0-1": (-1.0, 1.0), "1/2-1/2": (0.0, 0.0), "*": None}
-ENDINGS = {"abandoned": "broken off", "adjudication": "adjudicated", "unterminated": ""}  # PGN's words for ours
+ENDINGS = {"abandoned": "broken off", "adjudication": "adjudicated", "unterminated": ""}  # PGN's terms, and ours
 
 _TAG = re.compile(r'\s*\[\s*(\w+)\s*"((?:[^"\\]|\\.)*)"\s*\]')
 _LOOSE_TAG = re.compile(r'\s*\[\s*(\w+)\s*"(.*)"\s*\]\s*$')  # quotes within quotes
@@ -44,21 +44,21 @@ _RESULTS = {"1/2": "1/2-1/2", "½-½": "1/2-1/2", "1–0": "1-0", "0–1": "0-1"
 
 @dataclass
 class PgnGame:
-    """One game as it stands in the file."""
+    """One game as written in the file."""
 
     line: int
     tags: dict[str, str] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    """Where each word stands."""
+    """The line of each word."""
     result: str = ""
-    """The mark behind the moves."""
+    """The result mark after the moves."""
     fault: str = ""
-    """Why the text itself makes no sense."""
+    """Why the text can't be read."""
 
 
 def read_pgn(path: StrPath, game: Game, report: Report = on_stderr) -> Iterator[GameRecord]:
-    """The games of a file as records. Broken ones are left out and named; a file of nothing else is refused."""
+    """The games of a file as records. Broken ones are left out and reported; a file of nothing else is refused."""
     if game.name != CHESS:
         raise UserError(f"{path}: expected games of {game.name}, got a PGN file, which holds games of {CHESS}")
     return sound_records(
@@ -139,19 +139,19 @@ def _tags_in(line: str, at: int) -> tuple[list[tuple[str, str]], int]:
 
 
 def record_of(text: PgnGame, game: Game) -> GameRecord:
-    """The record of one game. What is wrong with it is said in one line, as `Broken`."""
+    """The record of one game. Raises `Broken`, in one line, where it has none."""
     tags = text.tags
     if text.fault:
         raise Broken(text.line, text.fault)
     variant = tags.get("Variant", "Standard")
     if variant.lower() not in ("standard", "chess", "normal", "from position"):
-        raise Broken(text.line, f"expected a game of chess, got one of {short(variant)}")
+        raise Broken(text.line, f"expected a game of chess, got one of {excerpt(variant)}")
     start = _start_of(text, game)
     wishes: list[Wish] = []
     for word, line in zip(text.words, text.lines, strict=True):
         wish = wish_of(word)
         if wish is None:
-            raise Broken(line, f"expected a move, got '{short(word)}'")
+            raise Broken(line, f"expected a move, got '{excerpt(word)}'")
         wishes.append(wish)
     moves, fault, last = resolve(game, game.initial() if start is None else start, wishes)
     if fault not in (FINE, OVER) or (fault == OVER and not game.movements(last)):
@@ -186,7 +186,7 @@ def _start_of(text: PgnGame, game: Game) -> GameState | None:
 
 
 def _ending_of(text: PgnGame, game: Game, last: GameState, result: str) -> tuple[tuple[float, float] | None, str]:
-    """What the record says of the end: nothing where the rules say it."""
+    """Outcome and ending for the record; neither where they follow from the rules."""
     outcome = OUTCOMES[result]
     if game.is_terminal(last):
         by_rules = game.utility(last)
@@ -225,7 +225,7 @@ def pgn_of(record: GameRecord, game: Game) -> str:
     if record.seed is not None:
         tags["Seed"] = str(record.seed)
     head = "".join(f'[{name} "{_quoted(value)}"]\n' for name, value in tags.items())
-    record.positions(game)  # says what does not fit before it is written
+    record.positions(game)  # refuses what does not fit before anything is written
     words = _numbered(san_line(game, start, record.moves.tolist()), int(start.move), bool(start.mover))
     moves = textwrap.fill(" ".join([*words, result]), 79, break_long_words=False, break_on_hyphens=False)
     return f"{head}\n{moves}\n\n"

@@ -1,6 +1,6 @@
-"""Chess moves as people write them, standard algebraic notation: `san_of(game, state, action)`, `action_of_san(game, state, "Nbd2")`.
+"""Chess moves in standard algebraic notation: `san_of(game, state, action)`, `action_of_san(game, state, "Nbd2")`.
 
-Written as the PGN standard asks: the least disambiguation, `x`, `=Q`, `+`, `#`, `O-O`. Read leniently: with or without `x`, `+`, `=`;
+Written as in the PGN standard: the least disambiguation, `x`, `=Q`, `+`, `#`, `O-O`. Read leniently: with or without `x`, `+`, `=`;
 `0-0`; more disambiguation than needed; long forms such as `Ng1-f3` and `e7e8q`; `!?` and `e.p.` behind a move. A whole game is read
 by one compiled call (`resolver`), for files of millions.
 """
@@ -23,7 +23,7 @@ from games.types import Actions, Array, GameState, GameStates
 
 ANY = -1
 Wish = tuple[int, int, int, int, int, int]
-"""What a word says of a move: kind, from file, from rank, to, promotion (as in PROMOTED), castling side; ANY where it says nothing."""
+"""What a word specifies of a move: kind, from file, from rank, to, promotion (as in PROMOTED), castling side; ANY where nothing."""
 
 _MOVE = re.compile(r"([PNBRQK]?)([a-h]?)([1-8]?)[x:-]?([a-h][1-8])(?:[=/(]?([NBRQnbrq])\)?)?")
 _CASTLING = re.compile(r"[Oo0]-?[Oo0](-?[Oo0])?")
@@ -34,7 +34,7 @@ FINE, OVER, ILLEGAL, AMBIGUOUS = 0, 1, 2, 3
 
 @functools.lru_cache(maxsize=1 << 16)
 def wish_of(word: str) -> Wish | None:
-    """The inside of one word; None where it is no move. Most of a file's words have been seen before."""
+    """A word parsed; None where it is no move. Cached, since most words of a file repeat."""
     word = _TAIL.sub("", word)
     if castling := _CASTLING.fullmatch(word):
         return KING, ANY, ANY, ANY, ANY, 1 if castling[1] else 0
@@ -55,7 +55,7 @@ def wish_of(word: str) -> Wish | None:
 
 
 def resolve(game: Game, start: GameState, wishes: Sequence[Wish]) -> tuple[list[int], int, GameState]:
-    """The actions that the wishes mean, as far as they can be played; a fault (FINE where all were); the position behind them."""
+    """The actions that the wishes stand for, up to the first that can't be played; the fault, or FINE; the position after them."""
     states, found = game.scratch(start, 1), np.zeros(len(wishes), np.int32)
     actions = np.zeros(game.rules.max_legal, np.int32)
     wanted = np.array(wishes, np.int64).reshape(len(wishes), 6)
@@ -75,7 +75,7 @@ def action_of_san(game: Game, state: GameState, word: str) -> int:
 
 
 def refusal(game: Game, state: GameState, word: str, fault: int) -> str:
-    """Why `word` can't be played here."""
+    """Why `word` can't be played in this position."""
     if fault == OVER:
         return f"expected the game to be over here, got '{word}'"
     if fault == AMBIGUOUS:
@@ -84,12 +84,12 @@ def refusal(game: Game, state: GameState, word: str, fault: int) -> str:
 
 
 def san_of(game: Game, state: GameState, action: int) -> str:
-    """A legal action in the standard's own writing."""
+    """A legal action as the standard writes it."""
     return san_line(game, state, [action])[0]
 
 
 def san_line(game: Game, start: GameState, moves: Sequence[int]) -> list[str]:
-    """Legal actions, one behind the other, in the standard's own writing."""
+    """Legal actions, one behind the other, as the standard writes it."""
     states, actions = game.scratch(start, 1), np.zeros(game.rules.max_legal, np.int32)
     facts = np.zeros((len(moves), 5), np.int64)
     game.kernel(describer)(states, actions, np.array(moves, np.int64), facts)
@@ -97,7 +97,7 @@ def san_line(game: Game, start: GameState, moves: Sequence[int]) -> list[str]:
 
 
 def _word(action: int, kind: int, to: int, marks: int, check: int) -> str:
-    """From what `describer` found out."""
+    """From one row of `describer`."""
     origin = SQUARES[action & 63]
     tail = ("", "+", "#")[check]
     if kind == KING and abs(to - (action & 63)) == 2:
@@ -117,7 +117,7 @@ CAPTURE, BY_FILE, BY_RANK = 1, 2, 4
 def resolver(rules: Rules) -> Callable[..., tuple[int, int]]:
     """Finds the one legal action for each wish and plays it.
 
-    resolve(states [1], actions [max_legal], wishes [n, 6], moves [n]) -> (plies, fault). `states[0]` goes along.
+    resolve(states [1], actions [max_legal], wishes [n, 6], moves [n]) -> (plies, fault). `states[0]` is played forward.
     """
     legal_actions, result, is_terminal = rules.legal_actions, rules.result, rules.is_terminal
 
@@ -152,9 +152,9 @@ def resolver(rules: Rules) -> Callable[..., tuple[int, int]]:
 
 
 def describer(rules: Rules) -> Callable[..., None]:
-    """Plays legal moves and notes what has to be written of each: action, kind, to, marks, and 0, 1 or 2: check, mate.
+    """Plays legal moves and collects what is written of each: action, kind, to, marks, and 0, 1 or 2: check, mate.
 
-    describe(states [1], actions [max_legal], moves [n], facts [n, 5]). `states[0]` goes along.
+    describe(states [1], actions [max_legal], moves [n], facts [n, 5]). `states[0]` is played forward.
     """
     legal_actions, result = rules.legal_actions, rules.result
 

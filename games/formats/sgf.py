@@ -1,16 +1,16 @@
 """SGF, the world's files of go games: `read_sgf(path, game)` gives records one by one, `sgf_of(record, game)` writes one.
 
-Read in constant memory: the main line of each game, comments and variations passed over. Stones set up before the first move (handicap)
+Reads the main line of each game in constant memory; comments and variations are skipped. Stones set up before the first move (handicap)
 and a first move by white become the record's first position. A game of another size or komi than ours, setup in the middle, or
-a colour that moves twice in a row is broken: it is left out and named (games/formats/broken.py).
+a colour that moves twice in a row is broken: it is left out and reported (games/formats/broken.py).
 
-Our rules count area and let no dead stones be taken off by agreement. Where the file's result after two passes is another than
-theirs, the second pass is left out and the game stands as ended by agreement, with the file's result. Where it went on beyond the last
+Our rules count area; dead stones are not removed by agreement. Where the file's result after two passes differs from the area, the
+second pass is left out and the game counts as ended by agreement, with the file's result. Where the game continues beyond the last
 ply of our rules, the record ends there.
 
     property        in a record
     PB, PW          players
-    RE              outcome, unless the board itself says it; ending: R `resigned`, T `time forfeit`, F `forfeit`, else `agreed`
+    RE              outcome, unless it follows from the board; ending: R `resigned`, T `time forfeit`, F `forfeit`, else `agreed`
     AB, AW, PL      start
     others          metadata["properties"] (those of the root, one value each)
 """
@@ -26,7 +26,7 @@ import numpy as np
 from base.errors import UserError
 from base.files import StrPath
 from games.engine.game import Game
-from games.formats.broken import Broken, Report, lines_of, on_stderr, short, sound_records
+from games.formats.broken import Broken, Report, excerpt, lines_of, on_stderr, sound_records
 from games.record import ILLEGAL, GameRecord, make_record, replayer
 from games.types import Array, GameState
 
@@ -52,13 +52,13 @@ class SgfGame:
     line: int
     nodes: list[Node] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    """Where each node begins."""
+    """The line of each node."""
     fault: str = ""
-    """Why the text itself makes no sense."""
+    """Why the text can't be read."""
 
 
 def read_sgf(path: StrPath, game: Game, report: Report = on_stderr) -> Iterator[GameRecord]:
-    """The games of a file as records. Broken ones are left out and named; a file of nothing else is refused."""
+    """The games of a file as records. Broken ones are left out and reported; a file of nothing else is refused."""
     if not is_go(game):
         raise UserError(f"{path}: expected games of {game.name}, got an SGF file, which holds games of {GO}")
     games = games_of(lines_of(path), game.rules.max_plies + MOST_VALUES)
@@ -99,7 +99,7 @@ def games_of(lines: Iterable[tuple[int, str]], most: int) -> Iterator[SgfGame]:
             elif letter.isspace():
                 continue
             elif game is None:
-                continue  # people's words between games
+                continue  # text between games
             elif letter == ")":
                 depth, is_main, values = depth - 1, False, None
                 if depth == 0:
@@ -114,7 +114,7 @@ def games_of(lines: Iterable[tuple[int, str]], most: int) -> Iterator[SgfGame]:
                     game.lines.append(number)
             elif found := _IDENTIFIER.match(line, at - 1):
                 at = found.end()
-                name = "".join(letter for letter in found[0] if letter.isupper())  # `Black` is how old files say B
+                name = "".join(letter for letter in found[0] if letter.isupper())  # old files write `Black` for B
                 is_kept = is_main and game.nodes and (len(game.nodes) == 1 or name in OWN)
                 values = game.nodes[-1].setdefault(name, []) if is_kept else None
             else:
@@ -128,7 +128,7 @@ def games_of(lines: Iterable[tuple[int, str]], most: int) -> Iterator[SgfGame]:
 
 
 def record_of(text: SgfGame, game: Game) -> GameRecord:
-    """The record of one game. What is wrong with it is said in one line, as `Broken`."""
+    """The record of one game. Raises `Broken`, in one line, where it has none."""
     root = text.nodes[0] if text.nodes else {}
     if text.fault or not text.nodes:
         raise Broken(text.line, text.fault or "expected a game, got an empty tree")
@@ -162,17 +162,17 @@ def _check_root(line: int, root: Node, game: Game) -> None:
         return (root.get(name) or [default])[0].strip() or default
 
     if value("GM", "1") != "1":
-        raise Broken(line, f"GM: expected 1, the game of go, got {short(value('GM', ''))}")
+        raise Broken(line, f"GM: expected 1, the game of go, got {excerpt(value('GM', ''))}")
     size = _size(game)
     if value("SZ", "19") not in (str(size), f"{size}:{size}"):
-        raise Broken(line, f"SZ: expected a board of size {size}, got {short(value('SZ', '19'))}")
+        raise Broken(line, f"SZ: expected a board of size {size}, got {excerpt(value('SZ', '19'))}")
     komi = float(game.options["komi"])
     try:
         is_ours = float(value("KM", str(komi)).replace(",", ".")) == komi
     except ValueError:
         is_ours = False
     if not is_ours:
-        raise Broken(line, f"KM: expected a komi of {komi:g}, got {short(value('KM', ''))}")
+        raise Broken(line, f"KM: expected a komi of {komi:g}, got {excerpt(value('KM', ''))}")
 
 
 def _size(game: Game) -> int:
@@ -193,7 +193,7 @@ def _action_of(value: str, game: Game, line: int) -> int:
         return size * size
     place = _place(word, size)
     if place is None:
-        raise Broken(line, f"expected a point of a board of size {size}, got '{short(word)}'")
+        raise Broken(line, f"expected a point of a board of size {size}, got '{excerpt(word)}'")
     return place[0] * size + place[1]
 
 
@@ -202,14 +202,14 @@ def _set_up(stones: Array, value: str, stone: int, line: int) -> None:
     one, _, other = value.strip().partition(":")
     here, there = _place(one, len(stones)), _place(other or one, len(stones))
     if here is None or there is None:
-        raise Broken(line, f"expected a point of a board of size {len(stones)}, got '{short(value)}'")
+        raise Broken(line, f"expected a point of a board of size {len(stones)}, got '{excerpt(value)}'")
     rows, columns = sorted((here[0], there[0])), sorted((here[1], there[1]))
     stones[rows[0] : rows[1] + 1, columns[0] : columns[1] + 1] = stone
 
 
 def _start_of(stones: Array, mover: str, game: Game, line: int) -> GameState:
     if mover not in ("B", "W"):
-        raise Broken(line, f"PL: expected B or W, got '{short(mover)}'")
+        raise Broken(line, f"PL: expected B or W, got '{excerpt(mover)}'")
     rows = ["".join(".xo"[stone] for stone in row) for row in stones[::-1]]
     try:
         return game.parse(f"{'/'.join(rows)} {'xo'['BW'.index(mover)]} 0")
@@ -220,7 +220,7 @@ def _start_of(stones: Array, mover: str, game: Game, line: int) -> GameState:
 def _replayed(
     text: SgfGame, root: Node, game: Game, start: GameState | None, moves: list[tuple[str, int, int]]
 ) -> GameRecord:
-    """Plays the moves and settles how the game ended."""
+    """Plays the moves and determines how the game ended."""
     states = game.scratch(game.initial() if start is None else start, len(moves) + 1)
     scratch = np.zeros(game.rules.max_legal, np.int32), np.zeros(game.actions, np.int32)
     actions = [action for _, action, _ in moves]
@@ -241,7 +241,7 @@ def _replayed(
             actions.pop()
             ending = "agreed"
         else:
-            raise Broken(text.line, f"RE: expected {_by_rules(game, state)}, by area, got {short(result)}")
+            raise Broken(text.line, f"RE: expected {_by_rules(game, state)}, by area, got {excerpt(result)}")
     others = {name: values[0] for name, values in root.items() if values and name not in OWN}
     return make_record(
         game,
@@ -255,7 +255,7 @@ def _replayed(
 
 
 def _outcome_of(result: str) -> tuple[tuple[float, float] | None, str]:
-    """What a result says, and how such a game ended if not by its rules."""
+    """The outcome that a result stands for, and how such a game ended if not by its rules."""
     if result.lower() in ("0", "draw", "jigo"):
         return (0.0, 0.0), "agreed"
     found = _RESULT.match(result)
@@ -314,7 +314,7 @@ def _result_of(record: GameRecord) -> str:
     assert record.outcome is not None
     if record.outcome[0] == record.outcome[1]:
         return "0"
-    words = {"resign": "R", "time forfeit": "T", "forfeit": "F"}  # the arena says who, and why
+    words = {"resign": "R", "time forfeit": "T", "forfeit": "F"}  # the arena adds the player and the reason
     mark = next((mark for word, mark in words.items() if word in record.ending), "")
     return ("B+" if record.outcome[0] > 0 else "W+") + mark
 

@@ -121,7 +121,7 @@ BLACK_KEY = _words[-1]
 
 
 def slide(square: int, axis: int, occupied: Bits) -> Bits:
-    """Where a slider gets to on one line: up to the nearest obstruction on either side, that one included."""
+    """The squares that a slider reaches on one line: up to the nearest obstruction on either side, that one included."""
     below, above = RAYS[square, axis, 0], RAYS[square, axis, 1]
     ahead = above & occupied
     behind = (below & occupied) | ONE
@@ -164,7 +164,7 @@ def captures_right(pawns: Bits, colour: int) -> Bits:
 def kind_on(state: GameState, square: int) -> int:
     """The kind of the piece that stands there."""
     found = ZERO
-    for kind in range(KNIGHT, KING + 1):  # added up rather than looked for: no branch to mispredict
+    for kind in range(KNIGHT, KING + 1):  # a sum has no branch to mispredict
         found += (state.kinds[kind] >> U(square) & ONE) * U(kind)
     return int(found)
 

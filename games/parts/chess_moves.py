@@ -83,7 +83,7 @@ def list_pawns(
 
 
 def may_castle(state: GameState, colour: int, side: int, occupied: Bits) -> bool:
-    """`side` 0: the king's, 1: the queen's. The king's own square is not looked at."""
+    """`side` 0: the king's, 1: the queen's. Whether the king is in check is left to the caller."""
     if int(state.castling) >> (2 * colour + side) & 1 == 0:
         return False
     home = 56 * colour

@@ -1,4 +1,4 @@
-"""Chess for people: names of moves as in UCI, the board as text, FEN with its mistakes explained."""
+"""Chess as text: names of moves as in UCI, the board, FEN with errors that name what is wrong."""
 
 import re
 

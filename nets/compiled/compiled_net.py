@@ -15,7 +15,7 @@ from nets.compiled.form import CannotCompile, apply_form
 from nets.compiled.forward import Judge, judge_for
 from nets.compiled.instructions import Instructions, choose, has_bf16
 from nets.compiled.packing import Packer
-from nets.compiled.program import Packed, aligned
+from nets.compiled.program import PackedWeights, aligned
 from nets.compiled.reference import Reference
 from nets.folding import Floats, Weights
 from nets.names import Precision, choose_precision
@@ -36,11 +36,11 @@ class CompiledNet:
     """judge(weights, scratch, observation, logits, utilities) for one position: observation float32 [channels, rows, columns],
     logits float32 [A] over the mover's numbers of the actions, utilities float32 [P] relative to the mover. A plain function for
     kernels to close over; equal functions for equal board widths, precisions and instruction sets, whatever the network."""
-    weights: Packed
+    weights: PackedWeights
     """The first argument of `judge`."""
 
     def __init__(
-        self, weights: Packed, words: int, game: Game, precision: str, instructions: Instructions
+        self, weights: PackedWeights, words: int, game: Game, precision: str, instructions: Instructions
     ) -> None:
         """`of` makes one."""
         self.weights, self.precision, self.instructions = weights, precision, instructions.name
@@ -104,7 +104,7 @@ class CompiledNet:
         return logits, utilities
 
     def _check(self, weights: Mapping[str, Floats], text: str, outcome: OutcomeLayout) -> None:
-        """Compare a few positions with the reference, so that a CPU or a compiler that was never tried cannot play wrongly in silence."""
+        """Compare a few positions with the reference: on a CPU that was never tried, wrong code must not go unnoticed."""
         observations = sample(self.observation, _CHECKED)
         reference = Reference(Weights(weights), outcome, observations)
         apply_form(text, reference)
@@ -122,7 +122,8 @@ class CompiledNet:
 def sample(shape: tuple[int, int, int], count: int) -> Floats:
     """Observations of zeros and ones, always the same; about a third are ones."""
     numbers = np.arange(count * int(np.prod(shape)), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return ((numbers >> np.uint64(40)) % np.uint64(3) == 0).astype(np.float32).reshape(count, *shape)
+    found: Floats = ((numbers >> np.uint64(40)) % np.uint64(3) == 0).astype(np.float32).reshape(count, *shape)
+    return found
 
 
 @functools.cache

@@ -1,8 +1,8 @@
 """What a kind of network is made of, layer by layer: the interface between `form` functions and what they are used for.
 
-A kind of network has a compiled form when this folder has a file of its name with a function `form(layers, size, /, option=default)`: the
-parameters are those of the kind's `net`, the body calls `layers` in the order of the network's `forward`, by the names that the weights
-have in its state. The same function packs the weights (`packing.py`) and computes reference values in numpy (`reference.py`).
+A kind of network has a compiled form when this folder has a file of its name with a function `form(layers, size, /, option=default)`.
+The parameters are those of the kind's `net`; the body calls `layers` in the order of the network's `forward`, by the names that the
+weights have in its state. The same function packs the weights (`packing.py`) and computes reference values (`reference.py`).
 """
 
 from __future__ import annotations

@@ -23,10 +23,10 @@ _PORTABLE = Layers(
 
 @functools.cache  # one function per form, so that kernels that close over it are made once, too
 def judge_for(columns: int, instructions: Instructions, half: bool) -> Judge:
-    """For boards of so many columns: judge(weights, scratch, observation, logits, utilities).
+    """For boards of so many columns: judge(weights, scratch, observation, logits, utilities), plain Python, compiled with its caller.
 
-    `weights` is `Packed`. It reads the observation (float32 [channels, rows, columns]) and writes policy logits [A] over the mover's numbers of the actions
-    and utilities [P] relative to the mover. Plain Python, to be compiled with its caller.
+    `weights` is `PackedWeights`, the observation float32 [channels, rows, columns]. Written are policy logits [A] over the mover's
+    numbers of the actions, and utilities [P] relative to the mover.
     """
     used = _PORTABLE if instructions.is_portable else layers(columns, instructions, half)
     planes, vector, convolution, dense, pool, spread = used

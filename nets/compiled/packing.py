@@ -7,6 +7,7 @@ numbers two inputs stand side by side in one word.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ from nets.compiled.program import (
     SPREAD,
     UTILITIES,
     VECTOR,
-    Packed,
+    PackedWeights,
     aligned,
 )
 from nets.folding import Floats, Weights
@@ -75,7 +76,9 @@ class Place:
 class Packer:
     """`form.FormLayers` that writes a program. `packed()` is the result, `scratch` how many words it needs."""
 
-    def __init__(self, weights: Weights, rules: Rules, outcome: OutcomeLayout, instructions: Instructions, half: bool) -> None:
+    def __init__(
+        self, weights: Weights, rules: Rules, outcome: OutcomeLayout, instructions: Instructions, half: bool
+    ) -> None:
         self._weights, self._outcome, self._instructions, self._half = weights, outcome, instructions, half
         self._observation, self._actions = rules.observation, rules.actions
         self._program: list[dict[str, int]] = []
@@ -85,7 +88,7 @@ class Packer:
         self._sums: list[dict[str, int]] = []
         self.scratch = 0
 
-    def packed(self) -> Packed:
+    def packed(self) -> PackedWeights:
         self._weights.finish()
         widest = max((op["blocks"] for op in self._sums), default=0)
         sums = self._reserve(BLOCK * widest)
@@ -97,7 +100,7 @@ class Packer:
                 program[i][name] = value
         numbers = aligned(self._words)
         numbers[:] = np.concatenate(self._packed)
-        return Packed(program, numbers)
+        return PackedWeights(program, numbers)
 
     # ── layers ──
 
@@ -133,7 +136,13 @@ class Packer:
         assert not vector.half and vector.channels == x.channels
         rows, columns = x.rows, x.columns
         self._write(
-            SPREAD, **_target(x), vector=vector.at, rows=rows, columns=columns, blocks=_blocks(x.channels), is_half=x.half
+            SPREAD,
+            **_target(x),
+            vector=vector.at,
+            rows=rows,
+            columns=columns,
+            blocks=_blocks(x.channels),
+            is_half=x.half,
         )
         return x
 
@@ -142,9 +151,7 @@ class Packer:
         for each in filter(None, (x, rest)):
             assert not each.half and each.row == each.columns * each.step
             cells = each.rows * each.columns
-            self._write(
-                LOGITS, source=each.at, source_step=each.step, rows=cells, channels=each.channels, target=start
-            )
+            self._write(LOGITS, source=each.at, source_step=each.step, rows=cells, channels=each.channels, target=start)
             start += cells * each.channels
         if start != self._actions:
             raise UserError(f"weights: expected {self._actions} logits, got {start}")
@@ -169,7 +176,13 @@ class Packer:
         padded_bias = np.zeros(BLOCK * blocks, np.float32)
         padded_bias[:outputs] = bias
         half = self._half and not exact
-        common = {"bias": self._pack(padded_bias), "blocks": blocks, "relu": relu, "is_half": x.half, "is_full": not half}
+        common = {
+            "bias": self._pack(padded_bias),
+            "blocks": blocks,
+            "relu": relu,
+            "is_half": x.half,
+            "is_full": not half,
+        }
         if not convolves:
             place = self._vector(outputs, half)
             dense = self._dense_weights(weight, x, blocks)
@@ -213,7 +226,7 @@ class Packer:
         """[input][output] cut into tiles of outputs."""
         edges = np.cumsum([0, *tiles]) * BLOCK
         first = self._words
-        for start, end in zip(edges, edges[1:], strict=False):
+        for start, end in itertools.pairwise(edges):
             tile = weight[:, start:end]
             if half:
                 pairs = tile.reshape(len(tile) // 2, 2, -1).transpose(0, 2, 1)
@@ -260,9 +273,7 @@ class Packer:
 
     def _planes(self, rows: int, columns: int, channels: int, step: int, half: bool, padded: bool) -> Place:
         row = (columns + 2 * padded) * step
-        return Place(
-            self._reserve(rows * row) + padded * step, row, step, rows, columns, channels, half, padded
-        )
+        return Place(self._reserve(rows * row) + padded * step, row, step, rows, columns, channels, half, padded)
 
     def _write(self, kind: int, **fields: int) -> dict[str, int]:
         self._program.append({"kind": kind, **fields})

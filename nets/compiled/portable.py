@@ -1,4 +1,4 @@
-"""The operations of a network in plain loops over float32, for CPUs that `vectors.py` is not written for. They also run as plain Python.
+"""The operations of a network in plain loops over float32, for CPUs that `vectors.py` is not written for; they also run interpreted.
 
 Each sum is kept in scratch, all output channels of a position side by side, so that the innermost loop is one that compilers vectorize.
 """
@@ -59,13 +59,16 @@ def _start(weights: Any, scratch: Any, op: Any, width: int) -> None:
 
 
 def _accumulate(weights: Any, scratch: Any, op: Any, factors: int, source: int, words: int, width: int) -> None:
-    sums = op.vector
+    sums = scratch[
+        op.vector : op.vector + width
+    ]  # loops over slices are vectorized; an index of its own could be negative
     for word in range(words):
         value = scratch[source + word]
-        if value != _ZERO:  # half of all activations, behind ReLU
+        if value != _ZERO:  # about half of all activations are zero
             at = factors + word * width
+            row = weights[at : at + width]
             for i in range(width):
-                scratch[sums + i] += value * weights[at + i]
+                sums[i] += value * row[i]
 
 
 def _finish(scratch: Any, op: Any, target: int, width: int) -> None:

@@ -49,10 +49,10 @@ FIELDS = (
     "is_half",  # the source is bf16, and so are the weights
     "is_full",  # the target is float32
 )
-OPERATION = np.dtype((np.record, [(name, np.int64) for name in FIELDS]))  # type: ignore[arg-type]
+OPERATION = np.dtype((np.record, [(name, np.int64) for name in FIELDS]))
 
 
-class Packed(NamedTuple):
+class PackedWeights(NamedTuple):
     """A network's weights as compiled code reads them. The types are the same for every network."""
 
     program: np.ndarray[Any, Any]

@@ -100,11 +100,9 @@ def row(columns: tuple[int, ...], blocks: int, half: bool) -> Any:
 
 
 def dense(blocks: int, ways: int, half: bool) -> Any:
-    """`blocks` blocks of outputs of a dense layer. The inputs go in turn to `ways` sums, so that no addition waits for the one before."""
+    """`blocks` blocks of outputs of a dense layer. Inputs go in turn to `ways` sums: no addition waits for the last one."""
 
-    def emit(
-        code: _Code, weights: Any, bias: Any, source: Any, words: Any, target: Any, relu: Any, full: Any
-    ) -> None:
+    def emit(code: _Code, weights: Any, bias: Any, source: Any, words: Any, target: Any, relu: Any, full: Any) -> None:
         width = BLOCK * blocks
         sums = [[code.variable() for _ in range(blocks)] for _ in range(ways)]
         for way in range(ways):
@@ -185,7 +183,7 @@ def pair() -> Any:
 
 
 def _intrinsic(emit: Callable[..., None], numbers: int, *parameters: object) -> Any:
-    """The intrinsic whose code `emit` writes, of two arrays and so many numbers. `content_key` is how `base.content` tells it from others."""
+    """The intrinsic whose code `emit` writes, of two arrays and so many numbers. `base.content` reads `content_key`."""
 
     def written(_typing: Any, weights: Any, scratch: Any, *_numbers: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -280,9 +278,7 @@ class _Code:
     def splat(self, number: Any) -> Any:
         undefined = ir.Constant(_VECTOR, ir.Undefined)
         first = self.builder.insert_element(undefined, number, ir.Constant(_INT, 0))
-        return self.builder.shuffle_vector(
-            first, undefined, ir.Constant(ir.VectorType(_INT, BLOCK), [0] * BLOCK)
-        )
+        return self.builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_INT, BLOCK), [0] * BLOCK))
 
     def broadcast(self, index: Any) -> Any:
         """One word of scratch, 16 times."""

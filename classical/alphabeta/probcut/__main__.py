@@ -1,15 +1,15 @@
-"""Measures what shallow searches foretell of deep ones, for ProbCut.
+"""Fits ProbCut's predictions: the score of a deep search as a linear function of a shallow one's.
 
-    python -m classical.alphabeta.fit_probcut othello                    # writes classical/alphabeta/probcut/othello-size-8.json
-    python -m classical.alphabeta.fit_probcut othello --positions 2000 --eval strong.eval.json      # into the cache folder
+    python -m classical.alphabeta.probcut othello                    # writes classical/alphabeta/probcut/othello-size-8.json
+    python -m classical.alphabeta.probcut othello --positions 2000 --eval strong.eval.json      # into the cache folder
 
-Positions come from random play followed by a few actions of the program itself, so that they are neither all alike nor all absurd.
-Each is searched to every depth with exact organs only, and for every pair of depths a line is fitted by least squares:
+Positions come from random play followed by a few actions of the program itself, so that they are varied and yet plausible. Each is
+searched to every depth with exact enhancements only, and for every pair of depths a line is fitted by least squares:
 
-    deep = slope · shallow + offset,    error = standard deviation of what is left
+    deep = slope · shallow + offset,    error = standard deviation of the residuals
 
-Scores beyond EVAL (wins, losses) are left out, for ProbCut never meets them. Pairs are those of Buro's Multi-ProbCut: shallow depths of
-about half and of a quarter of the deep one, of the same parity, since EVAL swings with whoever moves last.
+Scores beyond EVAL (wins, losses) are left out, since ProbCut is not applied to them. Pairs are those of Buro's Multi-ProbCut: shallow
+depths of about half and a quarter of the deep one, of the same parity, since EVAL depends on which side moved last.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from classical.alphabeta.probcut import eval_hash, file_of, own_file_of
 from classical.alphabeta.settings import AlphaBetaSettings
 from classical.eval import Eval, default_eval
 from games import Game, load
+from games.types import Array, GameState, Rng
 
-ERRORS = 1.5  # how many errors outside the window make it sure enough (Buro's threshold for othello)
-FEWEST = 30  # positions that a fit rests on
-PLAYED = 4  # actions of the program's own behind the random ones
+ERRORS = 1.5  # how many errors beyond the window a prediction must be (Buro's threshold for othello)
+FEWEST = 30  # positions that a fit needs
+PLAYED = 4  # actions of the program itself after the random ones
 
 
 def main(argv: Sequence[str]) -> int:
@@ -43,8 +44,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--depth", type=whole, default=9, metavar="D", help="the deepest search")
     parser.add_argument("--random", type=whole, default=44, metavar="PLIES", help="random actions at most")
     parser.add_argument("--seed", type=whole, default=1, metavar="S", help="of the positions")
-    parser.add_argument("--eval", metavar="FILE", help="weights of EVAL; left out: the game's own")
-    parser.add_argument("--out", metavar="FILE", help="left out: where the player looks for it")
+    parser.add_argument("--eval", metavar="FILE", help="weights of EVAL; default: the game's own")
+    parser.add_argument("--out", metavar="FILE", help="default: where the player looks for it")
     options = parser.parse_args(argv)
     game = load(options.game)
     weights = Eval.load(options.eval, game) if options.eval else default_eval(game)
@@ -75,10 +76,8 @@ def whole(text: str) -> int:
     return int(text)
 
 
-def measured(
-    game: Game, weights: Eval, positions: int, depth: int, plies: int, seed: int
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Scores [positions, depth + 1] in the mover's eyes, by depth; nan beyond EVAL. Column 0 is EVAL itself."""
+def measured(game: Game, weights: Eval, positions: int, depth: int, plies: int, seed: int) -> Array:
+    """The mover's scores [positions, depth + 1], by depth; nan beyond EVAL. Column 0 is EVAL itself."""
     players = [
         AlphaBeta(game, AlphaBetaSettings(depth=each, exact=True, tt_mb=8), weights) for each in range(1, depth + 1)
     ]
@@ -101,8 +100,8 @@ def measured(
     return scores * 1e6
 
 
-def position(game: Game, guide: AlphaBeta, rng: Any, plies: int) -> Any:
-    """Random play, then some of the program's own; never finished."""
+def position(game: Game, guide: AlphaBeta, rng: Rng, plies: int) -> GameState:
+    """An unfinished position: after random actions, then some of the program itself."""
     while True:
         state = game.initial()
         for ply in range(int(below(rng, plies)) + PLAYED):
@@ -116,7 +115,7 @@ def position(game: Game, guide: AlphaBeta, rng: Any, plies: int) -> Any:
 
 
 def pairs(depth: int) -> list[tuple[int, int]]:
-    """(deep, shallow): about half and a quarter, of the same parity, shallow ones first: they are cheap to ask."""
+    """(deep, shallow): about half and a quarter, of the same parity; the shallowest, which costs least, first."""
     found = []
     for deep in range(3, depth + 1):
         shallows = {(deep - 1) // 2 - ((deep - 1) // 2 - deep) % 2, deep // 4 - (deep // 4 - deep) % 2}
@@ -124,7 +123,7 @@ def pairs(depth: int) -> list[tuple[int, int]]:
     return found
 
 
-def fits(scores: np.ndarray[Any, np.dtype[np.float64]]) -> list[dict[str, Any]]:
+def fits(scores: Array) -> list[dict[str, Any]]:
     """One line per pair of depths; `r2` is the share of the deep score's variance that it explains."""
     found = []
     for deep, shallow in pairs(scores.shape[1] - 1):

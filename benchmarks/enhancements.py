@@ -1,19 +1,19 @@
-"""What each organ of alpha-beta is worth: matches of the default player with it against the same without it.
+"""What each search enhancement of alpha-beta is worth: matches of the default player with it against the same without it.
 
-    python -m benchmarks.organs                                  # every organ, chess, othello, checkers and connect four, 10 ms a move
-    python -m benchmarks.organs chess --organs null lmr --games 400 --ms 50
-    python -m benchmarks.organs othello --nodes 10000            # no clock: the result depends on nothing but the program
+    python -m benchmarks.enhancements                            # all, in chess, othello, checkers and connect four, 10 ms a move
+    python -m benchmarks.enhancements chess --only null lmr --games 400 --ms 50
+    python -m benchmarks.enhancements othello --nodes 10000      # no clock: the result is reproducible
 
 Both sides have the same time, or the same positions, per move and differ in one switch; every opening, of random plies, is played from
-both sides. Score, Elo and their intervals are those of the side with the organ, as `python -m arena match` gives them: what takes more
-time than it is worth loses. An organ that is worth nothing by this stays below the noise.
+both sides. Score, Elo and their intervals are those of the side with the enhancement, as `python -m arena match` computes them: an
+enhancement that costs more time than it saves loses. The default player has those marked *.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 
 from arena.ladder.standings import signed
 from arena.match import Match
@@ -25,17 +25,20 @@ from classical.alphabeta.probcut import file_of
 from games import Game, load
 
 GAMES = {"chess": 8, "othello": 10, "checkers": 8, "connect_four": 5}  # random plies of an opening
-ORGANS = {  # what the player with the organ says, and what the one without
-    **{name: (f"{name}=on", f"{name}=off") for name in ("tt", "pvs", "aspiration", "ordering", "killers", "history")},
-    **{name: (f"{name}=on", f"{name}=off") for name in ("quiescence", "checks", "lmr", "futility")},
-    **{name: (f"{name}=on", f"{name}=off") for name in ("null", "singular", "probcut", "tables")},
+NOT_COMPARED = ("iterative", "exact")  # the one is needed by the clock, the other is no enhancement
+ENHANCEMENTS = {  # settings of the side with it, and of the side without
+    **{
+        each.name: (f"{each.name}=on", f"{each.name}=off")
+        for each in fields(AlphaBetaSettings)
+        if isinstance(each.default, bool) and each.name not in NOT_COMPARED
+    },
     "presort": ("presort=3", "presort=0"),
     "beam=4": ("beam=4", "beam=0"),
     "beam=8": ("beam=8", "beam=0"),
 }
 COLUMNS = {
     "game": 14,
-    "organ": 12,
+    "enhancement": 13,
     "games": 7,
     "won": 6,
     "drawn": 7,
@@ -49,10 +52,10 @@ COLUMNS = {
 
 def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
-    parser.add_argument("games", nargs="*", metavar="GAME", help=f"some of {', '.join(GAMES)}; none: all")
-    parser.add_argument("--organs", nargs="+", metavar="ORGAN", help=f"some of {', '.join(ORGANS)}; left out: all")
+    parser.add_argument("games", nargs="*", metavar="GAME", help=f"some of {', '.join(GAMES)}; default: all")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help=f"some of {', '.join(ENHANCEMENTS)}; default: all")
     parser.add_argument(
-        "--games", type=count, default=200, metavar="N", dest="number", help="per organ; an even number"
+        "--games", type=count, default=200, metavar="N", dest="number", help="per enhancement; an even number"
     )
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument("--ms", type=count, default=10, metavar="N", help="a move, each side (default: 10)")
@@ -62,16 +65,17 @@ def main(argv: Sequence[str]) -> int:
     for name in options.games:
         if name not in GAMES:
             raise UserError(f"unknown game '{name}': expected some of {', '.join(GAMES)}")
-    for organ in options.organs or ():
-        if organ not in ORGANS:
-            raise UserError(f"unknown organ '{organ}': expected some of {', '.join(ORGANS)}")
+    for name in options.only or ():
+        if name not in ENHANCEMENTS:
+            raise UserError(f"unknown enhancement '{name}': expected some of {', '.join(ENHANCEMENTS)}")
     limited = f"nodes={options.nodes}" if options.nodes else f"ms={options.ms}"
     print(f"{limited} a move, {options.number} games per line\n\n{line(COLUMNS)}", flush=True)
     for name in options.games or GAMES:
         game = load(name)
-        for organ in options.organs or ORGANS:
-            if concerns(game, organ):
-                print(shown(name, organ, play(game, organ, limited, options.number, options.workers)), flush=True)
+        for enhancement in options.only or ENHANCEMENTS:
+            if concerns(game, enhancement):
+                tally = play(game, enhancement, limited, options.number, options.workers)
+                print(shown(name, enhancement, tally), flush=True)
     return 0
 
 
@@ -81,8 +85,8 @@ def count(text: str) -> int:
     return int(text)
 
 
-def concerns(game: Game, organ: str) -> bool:
-    """Can the organ make a difference in this game?"""
+def concerns(game: Game, enhancement: str) -> bool:
+    """Whether it can make a difference in this game."""
     needs = {
         "quiescence": game.rules.gain is not None,
         "lmr": game.rules.gain is not None,
@@ -91,25 +95,30 @@ def concerns(game: Game, organ: str) -> bool:
         "probcut": file_of(game).exists(),
         "tables": game.rules.endgame_index is not None,
     }
-    return needs.get(organ, True)
+    return needs.get(enhancement, True)
 
 
-def play(game: Game, organ: str, limit: str, games: int, workers: int) -> Tally:
-    """The side with the organ against the one without."""
+def play(game: Game, enhancement: str, limit: str, games: int, workers: int) -> Tally:
+    """The side with it against the side without."""
     plies = next(plies for name, plies in GAMES.items() if game.name.startswith(name))
-    a, b = (f"alphabeta:{limit},tt_mb=4,{switch}" for switch in ORGANS[organ])
+    a, b = (f"alphabeta:{limit},tt_mb=4,{switch}" for switch in ENHANCEMENTS[enhancement])
     return Match(game, a, b, openings=f"plies={plies}").play((games + 1) // 2, workers)
 
 
-def is_default(organ: str) -> bool:
-    """Does the default player have it?"""
-    return bool(getattr(AlphaBetaSettings(depth=1), organ.partition("=")[0]))
+def is_default(enhancement: str) -> bool:
+    """Whether the default player has it."""
+    return bool(getattr(AlphaBetaSettings(depth=1), enhancement.partition("=")[0]))
 
 
-def shown(name: str, organ: str, tally: Tally) -> str:
+def shown(name: str, enhancement: str, tally: Tally) -> str:
     score, elo = tally.score(), tally.elo()
     interval = "[-, -]" if elo.low is None or elo.high is None else f"[{elo.low:+.0f}, {elo.high:+.0f}]"
-    cells = [name, organ + (" *" if is_default(organ) else ""), tally.games, *tally.results.sum(axis=0).tolist()]
+    cells = [
+        name,
+        enhancement + (" *" if is_default(enhancement) else ""),
+        tally.games,
+        *tally.results.sum(axis=0).tolist(),
+    ]
     cells += [
         f"{score.value:.1%}",
         f"[{score.low:.1%}, {score.high:.1%}]",
@@ -119,7 +128,7 @@ def shown(name: str, organ: str, tally: Tally) -> str:
     return line(cells)
 
 
-def line(cells: Any) -> str:
+def line(cells: Iterable[object]) -> str:
     return "".join(f"{cell:>{room}}" for cell, room in zip(cells, COLUMNS.values(), strict=True))
 
 

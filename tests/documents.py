@@ -1,0 +1,51 @@
+"""Runs what a page of documentation shows: its blocks of Python, and the commands of its other blocks."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+TINY_RUN = (
+    "net=mlp:1x16",
+    "games=8",
+    "selfplay.simulations=6",
+    "selfplay.slots=4",
+    "learning.batch=8",
+    "window.constant=40",
+    "evaluation.every=0",
+)
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Language and text of each block of code; no language for blocks of commands."""
+    return re.findall(r"```(\w*)\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+def games_of(page: str) -> list[str]:
+    return [code for language, code in blocks(page) if language == "python" and "def game(" in code]
+
+
+def commands(page: str) -> list[str]:
+    lines = [line for language, code in blocks(page) if not language for line in code.splitlines()]
+    return [line for line in lines if "python -m " in line]
+
+
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """One command in `folder`, with fewer games, and training for a moment."""
+    words = re.sub(r"--games \d+", "--games 4", line.split("#")[0].strip())
+    if "python -m train " in words:
+        words = re.sub(r"--minutes \d+", "--games 8 --workers 0", words) + "".join(
+            f" --set {each}" for each in TINY_RUN
+        )
+    given, _, words = words.partition("|") if "|" in words else ("", "", words)
+    return subprocess.run(
+        [sys.executable, *shlex.split(words)[1:]],
+        input=shlex.split(given)[1] if given else "",
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
