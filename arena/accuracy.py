@@ -34,6 +34,7 @@ from base.local_workers import opened, run_jobs
 from base.seeds import derive
 from base.workers import Workers
 from games import Game, load
+from games.engine.registry import files_of
 
 Z = 1.959964  # of 95 %
 BINS = 5  # of the player's values, from -1 to 1
@@ -154,8 +155,8 @@ def measure(
 ) -> Accuracy:
     """The player's accuracy on a sample."""
     function = functools.partial(answer_line, game.spec, pack_player(player))
-    answers = []
-    for _, found in run_jobs(function, [solved.line for solved in sample], workers, ordered=True):
+    answers, lines, files = [], [solved.line for solved in sample], files_of(game).unpack
+    for _, found in run_jobs(function, lines, workers, initializer=files, ordered=True):
         answers.append(found)
         progress(len(answers), len(sample))
     return summary(game, player.text, sample, answers)

@@ -20,6 +20,7 @@ from base.lines import Lines, whole
 from base.local_workers import run_jobs
 from games import Game, load
 from games.choice import Candidate, Choice
+from games.engine.registry import files_of
 
 POSITION = "position:"
 
@@ -34,8 +35,8 @@ def run_choose(options: argparse.Namespace) -> int:
     game = load(options.game)
     packed = pack_player(make_player(options.player, game))  # compiled before the workers start
     function = functools.partial(answer, game.spec, packed)
-    code = 0
-    for _, found in run_jobs(function, Lines(sys.stdin), options.workers, ordered=True):
+    code, files = 0, files_of(game).unpack
+    for _, found in run_jobs(function, Lines(sys.stdin), options.workers, initializer=files, ordered=True):
         code = 1 if found.startswith('{"error"') else code
         print(found, flush=True)
     return code

@@ -37,6 +37,7 @@ from base.options import Options, split
 from base.seeds import derive
 from base.workers import Workers
 from games import Game, load
+from games.engine.registry import files_of
 from games.record import GameRecord, prepare_records
 
 
@@ -115,7 +116,7 @@ class Match:
             return self.verdict is not None
 
         progress(tally, sum(number < blocks for number in done) * self.block_size)
-        playing = run_jobs(self.play_block, self._jobs(blocks, done), workers)
+        playing = run_jobs(self.play_block, self._jobs(blocks, done), workers, initializer=files_of(self.game).unpack)
         try:
             if take():
                 return tally

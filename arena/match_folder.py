@@ -23,7 +23,7 @@ from typing import Any, Self
 
 from base.errors import UserError
 from base.files import StrPath, make_folder, read_json, write_json, write_text
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from games import Game
 from games.record import GameRecord, read_records
 

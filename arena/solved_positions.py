@@ -34,14 +34,15 @@ from arena.players import Player, make_player
 from base.compiler import content_key
 from base.errors import UserError
 from base.files import StrPath, cache_folder, file_lock, write_text
+from base.framed_log import LogWriter, read_log
 from base.local_workers import run_jobs
-from base.log import LogWriter, read_log
 from base.seeds import generator, uniform
 from base.workers import Workers
 from classical.solvable import LATE, require
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
 from games.engine.kernels import trace
+from games.engine.registry import files_of
 
 FORMAT = 1  # changes whenever the content of samples changes
 STAGES = 5
@@ -124,7 +125,7 @@ def _solve_lines(
     length, sample = longest_length(game), Sample()
     answers: list[Answer] = [{}] * len(lines)
     jobs = [(game.spec, line, known.get(line)) for line in lines]
-    for done, (number, answer) in enumerate(run_jobs(solve, jobs, workers), 1):
+    for done, (number, answer) in enumerate(run_jobs(solve, jobs, workers, initializer=files_of(game).unpack), 1):
         keep(lines[number], answer)
         answers[number] = answer
         progress(done, len(lines))
@@ -365,7 +366,7 @@ class _Drawing:
 
         arrived: dict[int, Answer] = {}
         turn = 0
-        for number, answer in run_jobs(solve, jobs(), workers):
+        for number, answer in run_jobs(solve, jobs(), workers, initializer=files_of(self.game).unpack):
             keep(given[number].line, answer)
             arrived[number] = answer
             while turn in arrived:

@@ -36,7 +36,7 @@ from arena.players import Forfeit, Player, make_player
 from arena.referee import SeatForfeits, forfeit_utilities, of_seat
 from base.errors import INTERRUPTED, UserError, nearest
 from base.files import write_bytes, write_text
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from base.options import split
 from base.seeds import derive, generator
 from games import CHANCE, Game, load

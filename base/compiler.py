@@ -1,7 +1,7 @@
-"""Plain Python functions at machine speed: `fast = compiled(function)`, with a cache on disk that is never stale.
+"""Plain Python functions as machine code: `fast = compiled(function)`, with a cache on disk that is never stale.
 
 A function and everything plain that it refers to (closure variables, globals, recursively) are compiled together by numba, without
-the GIL. Nobody writes a decorator, so one source serves three ways of running:
+the GIL. There are no decorators, so the same source runs in three ways:
 
 - `function` itself, interpreted: slow, exact, debuggable;
 - `compiled(function)`: machine code, calls inlined;
@@ -9,13 +9,21 @@ the GIL. Nobody writes a decorator, so one source serves three ways of running:
 
 **The cache.** numba's own disk cache never hits for closures over other compiled functions and is silently stale for functions of
 another file. Ours is keyed by content: a hash over the byte code, the constants and the referenced values of every function
-reached, with the versions and the CPU. So an edited rule takes effect at once wherever it stands, options frozen into closures
-get code of their own, and an edited comment costs nothing. One file per key and signature; a damaged one is deleted and rebuilt, and
-where nothing can be kept, every process compiles for itself.
+reached, with the versions and the CPU. So an edited rule takes effect at once in whatever file it is, options frozen into closures
+get code of their own, and an edited comment compiles nothing. One file per key and signature; a damaged one is deleted and rebuilt,
+and where nothing can be written, every process compiles for itself.
 
-Three things a caller must know. An entry point compiles once per combination of argument types, so hand it the same dtypes and
-layouts each time. A function may call itself, but two functions may not call each other. What a function refers to is read when
-`compiled` is called and frozen into the code, arrays of up to a megabyte included: changing it later changes nothing.
+Three rules for callers. An entry point compiles once per combination of argument types, so pass the same dtypes and layouts each
+time. A function may call itself, but two functions may not call each other. What a function refers to is read when `compiled` is called
+and frozen into the code, arrays of up to a megabyte included: changing it later has no effect.
+
+A content key in a subclass of numba's `FunctionCache` would not be enough:
+
+- plain functions have to become dispatchers, recursively, with checked and unchecked code side by side;
+- code from the disk can be called but not inlined, so an entry point and a function inside others are different dispatchers;
+- kernels run a third faster without reference counts, which functions that allocate cannot do without;
+- numba's index file is shared by all processes, its symbols are the same in different processes, and a damaged file stops each start;
+- a mistake in the source is an error of forty lines, some of them without a place (`base/compile_errors.py`).
 """
 
 from __future__ import annotations
@@ -41,24 +49,24 @@ from numba.core.errors import NumbaError, NumbaTypeSafetyWarning
 from numba.core.registry import CPUDispatcher
 
 from base import bits
+from base.compile_errors import begin, explained, note
 from base.content import function_key, hashed, is_own_module, is_plain, kind_of, plain, references, where
 from base.errors import UserError
-from base.explaining import begin, explained, note
 from base.kernel_cache import ContentCache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MOST_FROZEN = 10**6  # bytes; numba refers to a larger array by its address
-_BITS = Path(bits.__file__).read_bytes()  # its code reaches numba by a way of its own
+_BITS = Path(bits.__file__).read_bytes()  # numba has intrinsics of its own for it
 
-# Its lines about a uint64 that meets an int64 name numba's own variables, and stand before an error that says more.
+# About a uint64 that meets an int64: it names numba's own variables, and an error with the cause follows.
 warnings.filterwarnings("ignore", category=NumbaTypeSafetyWarning)
 
 
 def compiled(function: F, *, checked: bool = False, label: str = "") -> F:
-    """`function` as machine code, to be called from Python. `label` is what the screen says is being compiled, where it must be.
+    """`function` as machine code, to be called from Python. `label` is for the message on the screen while it compiles.
 
-    A mistake in the compiled source is a `UserError` at the first call: file, line and cause.
+    A mistake in the source is a `UserError` at the first call: file, line and cause.
     """
     if config.DISABLE_JIT:
         return function
@@ -66,7 +74,7 @@ def compiled(function: F, *, checked: bool = False, label: str = "") -> F:
 
 
 def content_key(function: Callable[..., Any], checked: bool = False) -> str:
-    """A hash over everything that decides what `function` computes: equal keys, equal code."""
+    """A hash of everything that determines what `function` computes: equal keys, equal code."""
     return _Translation(checked).key(plain(function))
 
 
@@ -74,13 +82,12 @@ def content_key(function: Callable[..., Any], checked: bool = False) -> str:
 
 
 class _Entry(CPUDispatcher):  # type: ignore[misc]
-    """A compiled function as Python calls it: cached on disk, errors explained.
+    """A compiled function as Python calls it: cached on disk, with errors of two lines.
 
-    It is a dispatcher apart from the one that other compiled functions inline (`_Inner`), because code that comes from the disk
-    can be called but no longer inlined.
+    Other compiled functions inline another dispatcher (`_Inner`), because code from the disk can be called but not inlined.
 
-    It is compiled without numba's reference counts, which cost kernels a third of their speed although they have nothing to count.
-    What allocates has no such form: then the same is compiled with them.
+    It is compiled without numba's reference counts, which cost kernels a third of their speed although they count nothing. A function
+    that allocates needs them; it is compiled again with them.
     """
 
     def __init__(self, function: Callable[..., Any], checked: bool, label: str) -> None:
@@ -89,7 +96,7 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
         copy = _empty_copy(source)
         super().__init__(copy, targetoptions=_options(checked))
         self._counting: _Counting | None = None
-        # A dispatcher is known before it is filled, and must not be taken by another thread until then.
+        # A dispatcher is registered before it is filled, and no other thread may use it until then.
         with _translating:
             self._cache = ContentCache(source, translation.key(source), label)
             translation.fill(copy, source, ())
@@ -113,7 +120,7 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
             entry = self._counting._compile_for_args(*arguments, **keywords)
         except (UserError, Warning):
             raise
-        except Exception as error:  # numba lets some errors of its own pass bare; all are about the source
+        except Exception as error:  # not all of numba's errors are wrapped; all are about the source
             raise UserError(explained(error, self.source)) from error
         for kinds, result in self._counting.overloads.items():
             if kinds not in self.overloads:
@@ -135,14 +142,14 @@ class _Counting(CPUDispatcher):  # type: ignore[misc]
 class _Inner(CPUDispatcher):  # type: ignore[misc]
     """A compiled function as other compiled functions call it: once per types of its arguments.
 
-    numba would compile anew for every constant given. That is slow, and a `count(states, 0)` that calls `count(states, level + 1)`
-    would be one of two overloads, the other unknown to the cache. Only where nothing else works is a constant a type of its own.
+    numba would compile again for every constant argument. That is slow, and a `count(states, 0)` that calls `count(states, level + 1)`
+    would be two overloads, one of them unknown to the cache. So a constant is a type of its own only where nothing else compiles.
     """
 
     _counting: _Inner | None = None
 
     def counting(self) -> _Inner:
-        """The same with reference counts, and so all that it calls: numbers of references are kept by all or none."""
+        """The same with reference counts, and so are all functions that it calls: either all count or none."""
         if self._counting is None:
             copy = _empty_copy(self.py_func)
             self._counting = _Inner(copy, targetoptions=self.targetoptions | {"_nrt": True})
@@ -158,7 +165,7 @@ class _Inner(CPUDispatcher):  # type: ignore[misc]
             note(error)
             raise
 
-    def fold_argument_types(self, args: Any, kws: Any) -> Any:  # of a call of itself
+    def fold_argument_types(self, args: Any, kws: Any) -> Any:  # for a call of itself
         return super().fold_argument_types(*_without_constants(args, kws))
 
 
@@ -167,8 +174,7 @@ def _without_constants(args: Any, kws: Any) -> tuple[list[Any], dict[str, Any]]:
 
 
 class _Translation:
-    """What becomes of a function and all that it calls, as they are at this moment: later changes change nothing, or the code
-    would not be what its key says."""
+    """A function and all that it calls become dispatchers, with the values of this moment: the code must be that of its key."""
 
     def __init__(self, checked: bool) -> None:
         self.checked = checked
@@ -180,7 +186,7 @@ class _Translation:
         return hashed(versions, _options(self.checked), function_key(function, self._keys))
 
     def inner(self, function: types.FunctionType, callers: tuple[types.FunctionType, ...]) -> _Inner:
-        """The dispatcher of `function` as other compiled functions see it; one per content, so that each compiles once a process."""
+        """The dispatcher of `function` as other compiled functions call it; one per content, so that each compiles once per process."""
         known = _inner_dispatchers.setdefault(function, {})
         key = self.checked, function_key(function, self._keys)
         if key not in known:
@@ -200,7 +206,7 @@ class _Translation:
         scope: dict[str, Any] = {}
         for (*modules, name), value in references(function).items():
             holder = scope
-            for module in modules:  # one of our own, which numba is to find the dispatchers in
+            for module in modules:  # one of our own: numba has to find the dispatchers in it
                 holder = vars(holder[module])
             holder[name] = self._translated(value, function, callers)
         for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
@@ -216,7 +222,7 @@ class _Translation:
                     f"expected functions that at most call themselves ({where(function)})"
                 )
             return self.inner(callee, (*callers, function))
-        if isinstance(value, tuple):  # which may hold arrays
+        if isinstance(value, tuple):  # may hold arrays
             items = [self._translated(item, function, callers) for item in value]
             return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
         if isinstance(value, np.ndarray) and value.nbytes <= _MOST_FROZEN:
@@ -251,8 +257,8 @@ _translating = threading.Lock()
 
 
 def _forget_failures() -> None:
-    """numba remembers what failed to compile and raises it again, with the places of the first time: where two games share a helper,
-    the second would be told of the first one's file. Within one compilation that memory saves trying everything twice."""
+    """numba stores what failed to compile and raises it again with the places of the first time: where two games share a helper, the
+    error of the second would name the file of the first. Within one compilation this saves trying everything twice."""
     with _translating:
         for known in _inner_dispatchers.values():
             for inner in known.values():
@@ -266,13 +272,13 @@ def _empty_copy(function: types.FunctionType) -> types.FunctionType:
     scope = {"__builtins__": __builtins__, "__name__": __name__}
     copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
     copy.__qualname__ = function.__qualname__
-    # numba imports the module of code from the disk. The rules' own may have another name then, or not be there.
+    # numba imports the module of code from the disk. That of the rules may have another name then, or be missing.
     copy.__module__ = __name__
     return copy
 
 
 def _options(checked: bool) -> dict[str, Any]:
-    model = "python" if checked else "numpy"  # numpy's: division by zero is not looked for
+    model = "python" if checked else "numpy"  # numpy's: no check for division by zero
     return {"nopython": True, "nogil": True, "boundscheck": checked, "error_model": model, "_nrt": False}
 
 
@@ -282,7 +288,7 @@ def _check_arguments(function: types.FunctionType, arguments: tuple[Any, ...]) -
             kind = numba.typeof(value)
         except ValueError:
             kind = None
-        # A function is a type of its own, by address: its code would fit no other one.
+        # A function is a type of its own, by address: the code would be for this function alone.
         if kind is None or not kind.is_precise() or isinstance(kind, numba.types.Callable):
             raise UserError(
                 f"'{function.__name__}' got {kind_of(value)} for '{name}'; "
@@ -295,7 +301,7 @@ def _check_arguments(function: types.FunctionType, arguments: tuple[Any, ...]) -
 
 def _start_symbols_at_random() -> None:
     """Symbols are qualified name + a per-process counter + types: two games of one factory, cached by two processes, would share
-    one, and the first to be loaded would silently play for both. A random start keeps them apart."""
+    one, and the code of the first to be loaded would silently run for both. A random start prevents that."""
     FunctionIdentity._unique_ids = itertools.count(secrets.randbits(40))
 
 

@@ -1,4 +1,4 @@
-"""What a compiled function depends on: all that it refers to, and a hash over it, by which `base/compiler.py` keys its cache.
+"""What a compiled function depends on: everything that it refers to, and a hash of that, the key of the cache (`base/compiler.py`).
 
 `references(function)` is what the function reads from outside; `function_key(function, {})` a hash over its byte code and, of
 everything that it reaches, the constants and values. Equal keys, equal code: names of files, lines and comments do not count.
@@ -21,13 +21,20 @@ from numba.core.dispatcher import Dispatcher
 from base import bits
 from base.errors import UserError
 
-_FOREIGN = {"numba", "numpy", "math", "builtins", "cmath", "operator"}  # numba itself knows what these packages hold
+_FOREIGN = {
+    "numba",
+    "numpy",
+    "math",
+    "builtins",
+    "cmath",
+    "operator",
+}  # numba has its own implementations of these packages
 
 
 def plain(function: Any) -> types.FunctionType:
-    """The Python source of a function, also of one that somebody has decorated with numba's own `njit`."""
+    """The Python function itself, also of one that is decorated with numba's `njit`."""
     source = getattr(function, "py_func", function)
-    if isinstance(function, Dispatcher):  # one of ours says what it was made of
+    if isinstance(function, Dispatcher):  # our own dispatchers keep the function as it was given
         source = getattr(function, "source", source)
     if not isinstance(source, types.FunctionType):
         raise UserError(f"expected a Python function to compile, got {function!r}")
@@ -119,7 +126,7 @@ def hashed(*parts: object) -> str:
 
 
 def function_key(function: types.FunctionType, known: dict[types.FunctionType, str]) -> str:
-    """A hash over the code of `function` and over what it refers to; `known` keeps those of functions met on the way."""
+    """A hash over the code of `function` and over what it refers to; `known` collects those of the functions that it calls."""
     if function in known:
         return known[function]
     known[function] = "itself"
@@ -160,9 +167,7 @@ def function_key(function: types.FunctionType, known: dict[types.FunctionType, s
             add("dtype", *_dtype_key(value))
         elif isinstance(value, np.generic):
             add("scalar", *_dtype_key(value.dtype), value.tobytes())
-        elif (
-            isinstance(value, int) and not -(2**63) <= value < 2**64
-        ):  # numba would take the lowest 64 bits, and say nothing
+        elif isinstance(value, int) and not -(2**63) <= value < 2**64:  # numba would silently take the lowest 64 bits
             raise UserError(
                 f"'{function.__name__}' refers to {name}, {value}; expected at most 64 bits ({where(function)})"
             )

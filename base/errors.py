@@ -1,7 +1,7 @@
 """One-line errors, and the way every command starts.
 
-A `UserError` is the caller's mistake: it says what was expected, what came, and where. Everything else is a bug and
-keeps its traceback. A command begins and ends like this:
+A `UserError` is the caller's mistake: expected, got, where. Everything else is a bug and keeps its traceback. A command begins and ends
+like this:
 
     def main(argv: Sequence[str]) -> int:
         parser = Arguments(description=__doc__)
@@ -20,31 +20,32 @@ import difflib
 import io
 import os
 import re
+import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
-MISUSE = 2  # the exit code of a mistake in what was asked, as argparse has it
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-STDOUT_CLOSED = 141  # 128 + SIGPIPE: what `yes | head` leaves with
-ECHOED = 100  # characters of what was given that a message repeats: a FEN and then some
+MISUSE = 2  # the exit code of a user's mistake, as in argparse
+INTERRUPTED = 130  # 128 + SIGINT, as in shells
+STDOUT_CLOSED = 141  # 128 + SIGPIPE: the exit code of `yes` in `yes | head`
+ECHOED = 100  # characters of the input that a message repeats; a FEN has fewer
 LONGEST = 4000  # characters of a message
 
 
 class UserError(ValueError):
-    """The caller's mistake, in one line: what was expected, what came, where."""
+    """The caller's mistake, in one line: expected, got, where."""
 
 
 def short(text: object) -> str:
-    """What is echoed of something that was given: the beginning of it, where it is long."""
+    """The input as a message repeats it: cut where it is long."""
     shown = str(text)
     return shown if len(shown) <= ECHOED else shown[: ECHOED - 1] + "…"
 
 
 def echoing(message: str, text: str) -> str:
-    """`message` with whatever it repeats of `text`, or of a part of it, cut short."""
+    """`message` with every repetition of `text`, or of a word of it, cut short."""
     for part in (text, *text.split(), *re.split(r"[\s/:,;=]+", text)):
         if len(part) > ECHOED:
             message = message.replace(part, short(part))
@@ -52,14 +53,19 @@ def echoing(message: str, text: str) -> str:
 
 
 def nearest(given: str, allowed: Iterable[str]) -> str:
-    """The tail of a message, `; did you mean 'othello'?`, or nothing where no allowed word is near: most letters must be the same."""
-    by_lower = {word.lower(): word for word in allowed}
+    """The end of a message, `; did you mean 'othello'?`; empty where no allowed word is near."""
+    return nearest_of(given, {word: word for word in allowed})
+
+
+def nearest_of(given: str, meant: Mapping[str, str]) -> str:
+    """The same where one word was given and another is meant: `meant[word]` is what the message shows for the nearest word."""
+    by_lower = {word.lower(): word for word in meant}
     found = difflib.get_close_matches(given.lower(), by_lower, n=1, cutoff=0.7) if len(given) <= ECHOED else []
-    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""
+    return f"; did you mean {meant[by_lower[found[0]]]!r}?" if found else ""
 
 
 def require(settings: object, expected: str, is_kept: Callable[[Any], bool], *names: str) -> None:
-    """A bound on fields of a settings dataclass, for its `__post_init__`; the first one that breaks it is named.
+    """A bound on fields of a settings dataclass, for its `__post_init__`; the error names the first field outside it.
 
     >>> require(self, "at least 1", lambda n: n >= 1, "simulations", "slots")      # slots: expected at least 1, got 0
     """
@@ -70,7 +76,7 @@ def require(settings: object, expected: str, is_kept: Callable[[Any], bool], *na
 
 
 def program() -> str:
-    """What the person typed to get here: `python -m games`, or the script's name."""
+    """The command as it was typed: `python -m games`, or the script's name."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     if spec is None:
         return os.path.basename(sys.argv[0])
@@ -98,7 +104,7 @@ class Arguments(argparse.ArgumentParser):
         self._commands: Any = None
 
     def command(self, name: str, run: Callable[[argparse.Namespace], int], text: str) -> Arguments:
-        """A subcommand, which `run` carries out and `text` explains; its arguments are to be added to what this returns."""
+        """A subcommand, run by `run` and described by `text`; add its arguments to the result."""
         if self._commands is None:
             self._commands = self.add_subparsers(required=True, metavar="COMMAND")
         added: Arguments = self._commands.add_parser(name, help=text, description=text)
@@ -106,7 +112,7 @@ class Arguments(argparse.ArgumentParser):
         return added
 
     def run(self, argv: Sequence[str]) -> int:
-        """Carry out the subcommand that `argv` asks for; its exit code."""
+        """Run the subcommand in `argv`; its exit code."""
         options = self.parse_args(argv)
         code: int = options.run(options)
         return code
@@ -130,29 +136,31 @@ class Arguments(argparse.ArgumentParser):
 
 
 def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None = None) -> NoReturn:
-    """Run `main` as a program and leave with the exit code it returns, or, where it raises:
+    """Run `main` as a program and exit with the code it returns, or, where it raises:
 
     | raised                                       | shown on stderr      | exit code |
     |----------------------------------------------|----------------------|-----------|
     | UserError, OSError (no file, disk full, ...) | PROG: error: MESSAGE | 2         |
     | KeyboardInterrupt                            | nothing              | 130       |
-    | BrokenPipeError (`| head` has seen enough)   | nothing              | 141       |
+    | BrokenPipeError (`| head` has ended)         | nothing              | 141       |
     | SystemExit                                   | nothing              | its own   |
     | anything else is a bug                       | its traceback        | 1         |
 
-    Warnings are one line as well. A closed standard output (`>&-`) is a mistake: what is done would be done for nobody.
+    Warnings are one line as well. A closed standard output (`>&-`) is an error.
     """
     code: Any
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # set while the program was starting (base/__init__.py)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     warnings.formatwarning = lambda message, *_where: f"{program()}: warning: {message}\n"
     if sys.stdout is None:
         sys.exit(_complain("standard output: expected an open file, but it is closed"))
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows no × still gets the rest of the line
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without × still gets the rest of the line
             stream.reconfigure(errors="replace")
     try:
         try:
             code = main(sys.argv[1:] if argv is None else argv)
-        except SystemExit as leaving:  # argparse leaves so, from --help with text still unwritten
+        except SystemExit as leaving:  # from argparse; the text of --help may still be unwritten
             code = leaving.code
         print(end="", flush=True)
     except UserError as error:
@@ -165,7 +173,7 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
         code = _complain(
             f"{error.strerror}: {short(error.filename)}" if error.filename else error.strerror or str(error)
         )
-    _discard_what_nobody_reads()
+    _discard_unread_output()
     sys.exit(code)
 
 
@@ -178,8 +186,8 @@ def _complain(message: str) -> int:
     return MISUSE
 
 
-def _discard_what_nobody_reads() -> None:
-    """Otherwise the interpreter flushes once more while it ends, and prints 'Exception ignored in ...'."""
+def _discard_unread_output() -> None:
+    """Otherwise the interpreter flushes once more at its end, and prints 'Exception ignored in ...'."""
     for stream in (sys.stdout, sys.stderr):
         try:
             print(end="", file=stream, flush=True)

@@ -5,20 +5,20 @@
         ...                                             # write into `folder`; it takes its name when the block ends
     remove_leftovers(run)                               # what killed writers left behind; live ones are not harmed
 
-A temporary is called `.NAME.RANDOM.tmp` and stays locked by its writer until it has its name: one that somebody else
-can lock has a dead writer. Windows is served without locks: there leftovers stay, `file_lock` keeps nobody out, and
-folders are not fsynced.
+A temporary is called `.NAME.RANDOM.tmp` and stays locked by its writer until it has its name: where the lock is free, the writer is
+dead.
 """
 
+import fcntl
 import functools
 import json
 import math
 import os
+import pwd
 import re
 import secrets
 import shutil
 import stat
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -27,10 +27,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from base.errors import UserError
-
-if sys.platform != "win32":
-    import fcntl
-    import pwd
 
 StrPath = str | os.PathLike[str]
 
@@ -48,8 +44,6 @@ def write_bytes(path: StrPath, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(handle)
-            if sys.platform == "win32":  # which does not rename open files
-                file.close()
             os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -99,10 +93,10 @@ def read_json(path: StrPath) -> Any:
 
 @contextmanager
 def durable_folder(path: StrPath, *, replace: bool = False) -> Iterator[Path]:
-    """A temporary folder that becomes `path`, whole, when the block ends well, and vanishes when it does not.
+    """A temporary folder that gets the name `path` when the block ends, and is removed where the block raises.
 
-    An existing `path` is refused, or with `replace` exchanged. That takes two renames; a process killed between them
-    leaves the old folder, whole, as `.NAME.RANDOM.old`, and `remove_leftovers` puts it back.
+    An existing `path` is refused, or with `replace` replaced. That takes two renames; a process killed between them
+    leaves the old folder, whole, as `.NAME.RANDOM.old`, and `remove_leftovers` restores it.
     """
     path = Path(path)
     refusal = UserError(f"{path}: expected a folder to be made, but it exists already")
@@ -120,7 +114,7 @@ def durable_folder(path: StrPath, *, replace: bool = False) -> Iterator[Path]:
             else:
                 os.rename(temporary, path)
         except OSError as error:
-            if not replace and os.path.lexists(path):  # somebody else was faster
+            if not replace and os.path.lexists(path):  # another writer was faster
                 raise refusal from error
             raise
         sync_folder(path.parent)
@@ -130,14 +124,14 @@ def durable_folder(path: StrPath, *, replace: bool = False) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: StrPath) -> list[Path]:
-    """Remove the temporaries of dead writers directly in `folder`, put back a folder whose replacement was cut short,
-    and return what was dealt with."""
-    dealt_with = []
+    """Remove the temporaries of dead writers directly in `folder`, restore a folder whose replacement was cut short, and return the
+    paths of both."""
+    handled = []
     for path in sorted(Path(folder).iterdir()):
         found = _LEFTOVER.fullmatch(path.name)
-        if found is None or sys.platform == "win32":
+        if found is None:
             continue
-        with suppress(OSError):  # its writer lives and just renamed it, or it is not ours to remove
+        with suppress(OSError):  # its writer is alive and has just renamed it, or this user may not remove it
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
             try:
                 if take_lock(handle, wait=False):
@@ -148,10 +142,10 @@ def remove_leftovers(folder: StrPath) -> list[Path]:
                         shutil.rmtree(path)
                     else:
                         path.unlink()
-                    dealt_with.append(path)
+                    handled.append(path)
             finally:
                 os.close(handle)
-    return dealt_with
+    return handled
 
 
 @contextmanager
@@ -164,7 +158,7 @@ def file_lock(path: StrPath, *, wait: bool = True) -> Iterator[None]:
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         if not take_lock(handle, wait=wait):
-            raise UserError(f"{path}: expected a free lock, but somebody else holds it")
+            raise UserError(f"{path}: expected a free lock, but another process holds it")
         yield
     finally:
         drop_lock(handle)
@@ -172,19 +166,17 @@ def file_lock(path: StrPath, *, wait: bool = True) -> Iterator[None]:
 
 
 def take_lock(handle: int, *, wait: bool) -> bool:
-    """Lock the open file `handle` for its holder alone; False where somebody else has it and `wait` is off."""
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            return False
+    """Lock the open file `handle`; False where another holder has the lock and `wait` is off."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
     return True
 
 
 def drop_lock(handle: int) -> None:
     """Free it even where forked children share the open file; closing alone would not."""
-    if sys.platform != "win32":
-        fcntl.flock(handle, fcntl.LOCK_UN)
+    fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 def make_folder(path: Path) -> None:
@@ -197,12 +189,11 @@ def make_folder(path: Path) -> None:
 
 def sync_folder(path: Path) -> None:
     """Make the names in a folder durable."""
-    if sys.platform != "win32":
-        handle = _open_folder(path)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    handle = _open_folder(path)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def cache_folder(*parts: str) -> Path:
@@ -226,9 +217,9 @@ def cache_folder(*parts: str) -> Path:
 
 
 def _home() -> str:
-    """The user's folder. An empty $HOME says as little as none, though `expanduser` takes it for the root of all folders."""
-    if os.environ.get("HOME") == "" and sys.platform != "win32":
-        with suppress(KeyError):  # a number without a user
+    """The user's folder. An empty $HOME counts as none, although `expanduser` takes it for the root folder."""
+    if os.environ.get("HOME") == "":
+        with suppress(KeyError):  # a user without an entry
             return pwd.getpwuid(os.getuid()).pw_dir
         return os.devnull
     return os.path.expanduser("~")
@@ -236,16 +227,13 @@ def _home() -> str:
 
 @functools.cache
 def _spare_cache(root: Path) -> Path:
-    """A cache holds code that will be run: a folder that anybody else could have made or can write is not used."""
-    if sys.platform == "win32":
-        spare = Path(tempfile.gettempdir(), "zermelo")
-    else:
-        spare = Path(tempfile.gettempdir(), f"zermelo-{os.getuid()}")
-        with suppress(FileExistsError):
-            spare.mkdir(mode=0o700)
-        status = spare.lstat()
-        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-            spare = Path(tempfile.mkdtemp(prefix="zermelo-"))
+    """A cache holds code that is run: a folder that another user could have made or can write is not used."""
+    spare = Path(tempfile.gettempdir(), f"zermelo-{os.getuid()}")
+    with suppress(FileExistsError):
+        spare.mkdir(mode=0o700)
+    status = spare.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+        spare = Path(tempfile.mkdtemp(prefix="zermelo-"))
     warnings.warn(f"{root}: cannot be written; the cache is in {spare} instead", stacklevel=3)
     return spare
 
@@ -260,8 +248,6 @@ def _claim(target: Path, *, folder: bool) -> tuple[Path, int]:
                 handle = _open_folder(path)
             else:
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-            if sys.platform == "win32":
-                return path, handle
             with suppress(OSError):  # a file system without locks: there remove_leftovers removes nothing
                 take_lock(handle, wait=True)
             with suppress(FileNotFoundError):
@@ -271,15 +257,15 @@ def _claim(target: Path, *, folder: bool) -> tuple[Path, int]:
         except FileNotFoundError:
             if not target.parent.is_dir():
                 raise
-        # here remove_leftovers came between making and locking
+        # remove_leftovers came between making and locking: try again
 
 
 def _open_folder(path: Path) -> int:
-    return os.open(path if sys.platform != "win32" else os.devnull, os.O_RDONLY)  # Windows cannot open folders
+    return os.open(path, os.O_RDONLY)
 
 
 def _exchange(new: Path, path: Path) -> None:
-    """Give `new` the name `path`, and remove what had it. The old folder stays locked while it has no name."""
+    """Give `new` the name `path`, and remove the folder that had it. The old folder stays locked until it is removed."""
     old = new.with_suffix(".old")
     handle = _open_folder(path)
     try:
@@ -301,7 +287,7 @@ def _sync_tree(folder: Path) -> None:
         for name in names:
             path = Path(parent, name)
             if path.is_file() and not path.is_symlink():
-                with open(path, "rb+" if sys.platform == "win32" else "rb") as file:
+                with open(path, "rb") as file:
                     os.fsync(file.fileno())
         sync_folder(Path(parent))
 

@@ -1,4 +1,4 @@
-"""Of what kind a value is that came from JSON, where somebody else may have written it; and how it looks in a message."""
+"""Checks of values read from JSON, which may hold anything; and how a value is shown in a message."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ def is_text(value: Any) -> bool:
 
 
 def is_name(value: Any) -> bool:
-    """A line that a person can read, and not an empty one."""
+    """Printable text on one line, not empty."""
     return isinstance(value, str) and bool(value) and value.isprintable()
 
 
 def is_whole(value: Any) -> bool:
-    """A whole number; true and false are none."""
+    """A whole number; true and false are not numbers."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -1,6 +1,6 @@
-"""Machine code on disk: what numba asks of a cache, one checksummed file per content key and signature, no index to share.
+"""Machine code on disk, behind numba's cache protocol: one checksummed file per content key and signature, no shared index.
 
-A damaged file is deleted and rebuilt, and where nothing can be kept, every process compiles for itself. `base/compiler.py` uses it.
+A damaged file is deleted and rebuilt. Where nothing can be written, every process compiles for itself. Used by `base/compiler.py`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KEEP = 2000  # kernels kept on disk; beyond that the least recently used go
 
 
 class ContentCache(_Cache):  # type: ignore[misc]
-    """What numba asks of a cache. `key` says all that the code depends on but for the types of the arguments."""
+    """numba's cache protocol. `key` covers everything that the code depends on except the types of the arguments."""
 
     def __init__(self, function: types.FunctionType, key: str, label: str) -> None:
         self._function, self._key, self._label = function, key, label
@@ -46,17 +46,17 @@ class ContentCache(_Cache):  # type: ignore[misc]
 
     def load_overload(self, signature: Any, target: Any) -> CompileResult | None:
         target.refresh()
-        with contextlib.suppress(OSError):  # nothing is kept here, or there is nowhere to keep it
+        with contextlib.suppress(OSError):  # no such file, or no folder
             path = self._path(signature, target)
             data = path.read_bytes()
             if data == COUNTS:
                 raise Allocates
             try:
                 result = CompileResult._rebuild(target, *pickle.loads(_payload(data)))
-            except Exception:  # damaged in whatever way: the source is at hand, so build it again
+            except Exception:  # damaged in any way: it is compiled again
                 path.unlink()
             else:
-                with contextlib.suppress(OSError):  # somebody else's file
+                with contextlib.suppress(OSError):  # another user's file
                     os.utime(path)
                 return result
         _announce(self._label, self._function.__name__)
@@ -67,7 +67,7 @@ class ContentCache(_Cache):  # type: ignore[misc]
         return ContentCache(self._function, hashed(self._key, "counting"), self._label)
 
     def note_counting(self, signature: Any, target: Any) -> None:
-        """So that the next process does not try in vain to do without."""
+        """So that the next process does not try to compile without them first."""
         with contextlib.suppress(OSError):
             write_bytes(self._path(signature, target), COUNTS)
 
@@ -80,7 +80,7 @@ class ContentCache(_Cache):  # type: ignore[misc]
             path = self._path(signature, result.target_context)
             write_bytes(path, MAGIC + hashlib.sha256(payload).digest() + payload)
             _prune(path.parent)
-        except Exception as error:  # a full disk, for one, must not stop a search: what was compiled works
+        except Exception as error:  # a full disk, for example, must not stop a search
             warnings.warn(f"compiled code is not kept: {error}", stacklevel=2)
 
     def enable(self) -> None:
@@ -94,7 +94,7 @@ class ContentCache(_Cache):  # type: ignore[misc]
 
 
 class Allocates(Exception):
-    """Inside: known not to compile without reference counts."""
+    """Internal: the function is known not to compile without reference counts."""
 
 
 def _payload(data: bytes) -> bytes:
@@ -105,18 +105,18 @@ def _payload(data: bytes) -> bytes:
 
 
 def _spelled(kind: Any) -> object:
-    """A type as text that says all; numba's own leaves out what the fields of a NamedTuple are called."""
+    """A type as text; numba's own text omits the field names of a NamedTuple."""
     if isinstance(kind, numba.types.BaseTuple):
         return type(kind).__name__, getattr(kind, "fields", ()), [_spelled(item) for item in kind.types]
     return str(kind)
 
 
 def _uncachable(library: Any) -> str:
-    """Why the machine code means nothing outside this process; empty where it does."""
+    """Why the machine code is valid in this process alone; empty where it is valid in others."""
     if library.has_dynamic_globals:
         return "it holds an address of this process, as of an array over 1 MB"
     for variable in library._final_module.global_variables:
-        if variable.name.startswith(RuntimeLinker.PREFIX):  # filled in by this process only: a crash in the next
+        if variable.name.startswith(RuntimeLinker.PREFIX):  # filled in by this process alone; another one would crash
             return "a function in it calls itself with other types than it was called with; cast the arguments of its first call"
     return ""
 
@@ -139,9 +139,9 @@ _announced: set[str] = set()
 
 
 def _announce(label: str, name: str) -> None:
-    """Once per label; of what has none only where nothing was said yet. A worker leaves it to the command that started it."""
+    """Once per label; without a label only as the first message. Workers print nothing: the command that started them does."""
     if label in _announced or (_announced and not label) or multiprocessing.parent_process() is not None:
         return
     _announced.add(label)
-    with contextlib.suppress(OSError):  # nobody reads it any more
+    with contextlib.suppress(OSError):  # stderr is closed
         print(f"compiling {label or name} (first run only) …", file=sys.stderr, flush=True)

@@ -1,9 +1,9 @@
 """Lines as they arrive, for programs that answer line by line: `for number, answer in run_jobs(think, Lines(sys.stdin), cores())`.
 
-A person or a program at the other end may wait for an answer before it writes the next line. So nothing here waits: where no whole
-line is there, the iterator gives `NOTHING_YET`, and `fileno()` is what to wait for. `waiting(Lines(sys.stdin))` waits.
+The writer may wait for an answer before it writes the next line. So the iterator does not wait: where no whole line has come, it
+gives `NOTHING_YET`, and `fileno()` is what to wait for. `waiting(Lines(sys.stdin))` waits.
 
-No line is kept beyond its first `LONGEST` bytes, so that memory is bounded; whoever answers a line calls `whole(line)` first.
+Only the first `LONGEST` bytes of a line are kept, so that memory is bounded; `whole(line)` refuses a line that was cut.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHUNK = 1 << 16
 
 
 class Lines:
-    """An iterator over the lines of an open file, pipe or terminal, without their ends. What is not UTF-8 is replaced."""
+    """An iterator over the lines of an open file, pipe or terminal, without their ends. Bytes that are not UTF-8 are replaced."""
 
     def __init__(self, file: IO[Any] | None) -> None:
         if file is None:
@@ -58,7 +58,7 @@ class Lines:
 
 
 def waiting(lines: Lines) -> Iterator[str]:
-    """The lines, each as soon as it is there."""
+    """The lines, each as soon as it has come."""
     for line in lines:
         if line is NOTHING_YET:
             wait([lines.fileno()])

@@ -1,41 +1,39 @@
-"""`NAME:key=value,key=value`: the one grammar in which games and players are named, and how a name becomes a call.
+"""`NAME:key=value,key=value`: the grammar of the names of games, players and networks, and how a name becomes a call.
 
-A function's parameters are the options of what it makes, its annotations what they may be:
+A function's parameters are the options of what it makes, its annotations their allowed values:
 
     def game(size: Literal[6, 8] = 8) -> Rules: ...                       one of these
     def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5)   from 2 to 19; any finite number
-    def alphabeta(depth: int | None = None, tt: bool = True)              may be left out; on or off
-    def game(file: str, /) -> Rules: ...                                  given without its name: tree:two_ply.json
+    def alphabeta(depth: int | None = None, tt: bool = True)              optional; on or off
+    def game(file: str, /) -> Rules: ...                                  given without a key: tree:two_ply.json
 
-    def uci(command: str, /, **options: str)              and whatever else is given, as text
+    def uci(command: str, /, **options: str)              any other options, as text
 
-Values with commas, equal signs or spaces are quoted. A resolved text has all options that have a value.
+Values with commas, equal signs or spaces are quoted. A resolved text contains all options that have a value.
 """
 
 from __future__ import annotations
 
 import inspect
-import math
 import re
-import types
 import typing
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 from base.errors import UserError, nearest, short
+from base.values import Misfit, in_words, parsed
 
 Given = list[tuple[str | None, str]]
 
 _WORD = re.compile(r"""\s*(?:(?P<key>[A-Za-z_]\w*)\s*=)?\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^,="]*))\s*(?:,|$)""")
-_SWITCH = {"on": True, "off": False, "true": True, "false": False, "1": True, "0": False}
 
 
 def split(text: str) -> tuple[str, Given]:
-    """The name and the options as they were given; an option given without key has None. A name may end in `.py`."""
+    """The name and the options as given; an option without a key has None. A name may end in `.py`."""
     text = text.strip()
     file = re.match(
         r"(?!\w\w+:).*?\.py(?=:|$)", text
-    )  # a path may have colons, but not behind its first word: `gtp:./go.py`
+    )  # a path may contain colons, but not after its first word: `gtp:./go.py`
     where, rest = (file[0], text[file.end() + 1 :]) if file else (text.partition(":")[0], text.partition(":")[2])
     options: Given = []
     at = 0
@@ -50,7 +48,7 @@ def split(text: str) -> tuple[str, Given]:
 
 
 class Options:
-    """What may be given to one function or several, read off their signatures; `skip` names what is not the user's to give."""
+    """The options of one function or several, from their signatures; `skip` names parameters that are not options."""
 
     def __init__(self, where: str, *functions: Callable[..., Any], skip: Iterable[str] = ()) -> None:
         self.where = where
@@ -88,13 +86,13 @@ class Options:
         return defaults | {name: found[name] for name in sorted(found, key=[*defaults, *found].index)}
 
     def words(self) -> dict[str, str]:
-        """What each may be, for people."""
+        """The allowed values of each option, in words."""
         found = {}
         for name, parameter in self.parameters.items():
             default = "" if parameter.default in (parameter.empty, None) else f", default {written(parameter.default)}"
-            found[name] = _in_words(self._kind(name)) + default
+            found[name] = in_words(self._kind(name)) + default
         if self.is_open:
-            found["…"] = "any option of its own, under its own name"
+            found["…"] = "any other option, under its own name"
         return found
 
     def text(self, resolved: dict[str, Any]) -> str:
@@ -120,54 +118,16 @@ class Options:
 
     def _value(self, name: str, text: str) -> Any:
         kind = self._kind(name)
-        refusal = UserError(f"{self.where}: {name}: expected {_in_words(kind)}, got '{short(text)}'")
-        kind = _without_none(kind)
-        if get_origin(kind) is Literal:
-            by_text = {str(value): value for value in get_args(kind)}
-            if text not in by_text:
-                raise refusal
-            return by_text[text]
-        if kind is bool:
-            if text.lower() not in _SWITCH:
-                raise refusal
-            return _SWITCH[text.lower()]
-        kind, limits = _limits(kind)
         try:
-            value = kind(text) + 0.0 if kind is float else kind(text)  # -0 is 0
-        except ValueError:
-            raise refusal from None
-        if (isinstance(value, float) and not math.isfinite(value)) or (limits is not None and value not in limits):
-            raise refusal
-        return value
+            return parsed(kind, text)
+        except Misfit:
+            raise UserError(f"{self.where}: {name}: expected {in_words(kind)}, got '{short(text)}'") from None
 
 
 def written(value: Any) -> str:
-    """A value as it may be given again."""
+    """A value as an option is written; the inverse of reading it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     short = f"{value:g}" if isinstance(value, float) else str(value)
     text = repr(value) if isinstance(value, float) and float(short) != value else short
     return f'"{text}"' if re.search(r"""[,="\s]""", text) else text
-
-
-def _without_none(kind: Any) -> Any:
-    if get_origin(kind) in (typing.Union, types.UnionType):
-        (kind,) = (each for each in get_args(kind) if each is not type(None))
-    return kind
-
-
-def _limits(kind: Any) -> tuple[Any, range | None]:
-    if get_origin(kind) is typing.Annotated:
-        kind, limits = get_args(kind)[:2]
-        return kind, limits if isinstance(limits, range) else None
-    return kind, None
-
-
-def _in_words(kind: Any) -> str:
-    kind = _without_none(kind)
-    if get_origin(kind) is Literal:
-        return f"one of {', '.join(map(str, get_args(kind)))}"
-    kind, limits = _limits(kind)
-    if limits is not None:
-        return f"{limits[0]} to {limits[-1]}"
-    return {int: "a whole number", float: "a finite number", str: "text", bool: "on or off"}.get(kind, str(kind))

@@ -1,13 +1,13 @@
-"""Other people's programs, talked to in lines and never trusted: `Companion("gnugo --mode gtp")`.
+"""External programs that read and write lines, and are not trusted: `Companion("gnugo --mode gtp")`.
 
     with Companion("stockfish") as engine:
         engine.send("uci", deadline=time.monotonic() + 5)
         line = engine.receive(deadline=time.monotonic() + 5)
 
-Nothing here waits longer than its deadline, whatever the other side does: it may be silent, flood us, stop reading, or be gone. What
-it says on stderr is read and forgotten but for its last words. It has a process group of its own, so Ctrl-C does not reach it, and the
-whole group is killed when the companion is closed, forgotten, or this process ends. If this process is itself killed without a
-chance to clean up, a shell that waits for just that does it.
+No call waits longer than its deadline, whatever the program does: it may write nothing, or too much, stop reading, or end. Its stderr
+is read and dropped, except for the last line. It has a process group of its own, so Ctrl-C does not reach it, and the whole group is
+killed when the companion is closed or garbage-collected, or this process ends. Where this process is killed without a chance to clean
+up, a shell that waits for its end kills the group.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import weakref
 from collections import deque
@@ -27,10 +26,10 @@ from types import TracebackType
 
 from base.errors import UserError
 
-MORE_FOLDERS = "/usr/games:/usr/local/games"  # where Debian puts engines, and where not every PATH leads
+MORE_FOLDERS = "/usr/games:/usr/local/games"  # where Debian installs engines; not in every PATH
 LONGEST_LINE = 1 << 20  # bytes
-MOST_WAITING = 1 << 16  # lines that are read before somebody asks for them
-FAREWELL = 0.5  # seconds for a program that has closed its output to end
+MOST_WAITING = 1 << 16  # lines read ahead of `receive`
+FAREWELL = 0.5  # seconds that a program has to end after it closed its output
 _CHUNK = 1 << 16
 _WATCH = (
     'read -r word || kill -s KILL -- "-$1"'  # the end of the pipe is the end of the process that holds its other end
@@ -38,23 +37,21 @@ _WATCH = (
 
 
 class Failed(Exception):
-    """The program can't be talked to any more."""
+    """The program can no longer be used."""
 
 
 class Ended(Failed):
-    """It has left, or makes no lines."""
+    """It has ended, or what it writes are no lines."""
 
 
 class Silent(Failed):
-    """It did not answer, or not listen, in time."""
+    """It did not write, or did not read, in time."""
 
 
 class Companion:
     """One running program. `command` is as in a shell, without the shell: words, some of them quoted."""
 
     def __init__(self, command: str) -> None:
-        if sys.platform == "win32":
-            raise UserError("expected Linux or macOS for talking to other programs")
         self.command = command
         process = _started(command)
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
@@ -67,7 +64,7 @@ class Companion:
         self._end = weakref.finalize(self, _end, process, watcher)
         self._lines: deque[str] = deque()
         self._rest = b""  # of stdout, behind the last whole line
-        self._last_words = b""  # of stderr
+        self._last_words = b""  # the end of stderr
         self._open = {self._out, self._err}
 
     def __enter__(self) -> Companion:
@@ -81,7 +78,7 @@ class Companion:
         return self._process.pid
 
     def send(self, line: str, deadline: float) -> None:
-        """Hand it a line, by `deadline` on the monotonic clock."""
+        """Write a line to it, by `deadline` on the monotonic clock."""
         data = line.encode() + b"\n"
         while data:
             if self._process.poll() is not None or not self._end.alive:
@@ -95,7 +92,7 @@ class Companion:
                     raise Ended(self._manner()) from None
 
     def receive(self, deadline: float) -> str:
-        """Its next line, without the end, by `deadline` on the monotonic clock. What is there already is never late."""
+        """Its next line, without the end, by `deadline` on the monotonic clock. A line read before is returned even then."""
         while not self._lines:
             if self._out not in self._open:
                 raise Ended(self._manner())
@@ -103,7 +100,7 @@ class Companion:
         return self._lines.popleft()
 
     def close(self) -> None:
-        """Kill it with all that it has started."""
+        """Kill it and its process group."""
         self._end()
 
     def _ready(self, deadline: float, writing: bool) -> set[int]:
@@ -119,7 +116,7 @@ class Companion:
         for handle in found & self._open:
             self._read(handle)
         if not found and left <= 0:
-            raise Silent("no answer in time" if not writing else "it does not listen")
+            raise Silent("no answer in time" if not writing else "it does not read")
         if not writing and left <= 0 and not self._lines and self._out in self._open:
             raise Silent("no answer in time")
         return found
@@ -140,7 +137,7 @@ class Companion:
             self._open.discard(handle)
 
     def _manner(self) -> str:
-        """How it ended, and its last words."""
+        """How it ended, and the last line of its stderr."""
         if len(self._rest) > LONGEST_LINE:
             return f"wrote a line of more than {LONGEST_LINE:,} bytes"
         try:
@@ -176,7 +173,7 @@ def _started(command: str) -> subprocess.Popen[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes], watcher: subprocess.Popen[bytes]) -> None:
-    """Kill the group, then leave no zombie. It must not refer to the companion, whose end it is."""
+    """Kill the group and reap the process. A finalizer must not refer to the object that it finalizes."""
     with suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -186,6 +183,6 @@ def _end(process: subprocess.Popen[bytes], watcher: subprocess.Popen[bytes]) -> 
                 pipe.close()
     if watcher.stdin is not None:
         with suppress(OSError):
-            watcher.stdin.write(b"over\n")  # it need not kill anybody
+            watcher.stdin.write(b"over\n")  # it has nothing to kill
             watcher.stdin.close()
     watcher.wait()

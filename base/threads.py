@@ -1,11 +1,11 @@
-"""Calls that can be ended: compiled ones from outside, plain Python ones after a time.
+"""Calls that can be stopped: compiled ones from another thread, plain Python ones after a time.
 
     nodes = interruptible(lambda: kernel(states, actions, depth))           # Ctrl-C works
-    interruptible(search, stop=lambda: flag.fill(1), deadline=start + 0.1)  # and so does the clock
-    within(5.0, lambda: rules.result(state, action))                        # or `Overtime`, raised at the line it was at
+    interruptible(search, stop=lambda: flag.fill(1), deadline=start + 0.1)  # and so does a deadline
+    within(5.0, lambda: rules.result(state, action))                        # or `Overtime`, raised at the line that was running
 
-A compiled loop on the main thread keeps Python from seeing an interrupt until it returns. In a thread of its own, without the GIL, it
-leaves the main thread free to see it at once, and to keep the time without a clock in compiled code.
+While a compiled loop runs on the main thread, Python handles no signal. In a thread of its own, without the GIL, it leaves the main
+thread free to handle an interrupt at once, and to keep the time without a clock in compiled code.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import TypeVar
 
 R = TypeVar("R")
 
-GLANCE = 0.05  # seconds between looks at whether a signal came, should another thread have received it
+POLL = 0.05  # seconds between checks for a signal that another thread may have received
 
 
 class Overtime(BaseException):
-    """What ran was not done in time. Not an Exception, which rules may catch."""
+    """The call took too long. Not an Exception, because rules may catch those."""
 
 
 def interruptible(
@@ -35,13 +35,13 @@ def interruptible(
 ) -> R:
     """What `call` returns or raises, run in a thread of its own with `stack` bytes of stack (0: as many as usual).
 
-    `stop` makes it return soon. It is called at the deadline, as `time.perf_counter` counts, and at an interrupt, and then `call` is
-    waited for. Without `stop` it goes on in the background until the process ends, its scratch space not to be used again, and
-    the deadline raises `Overtime`.
+    `stop` makes it return soon. It is called at the deadline (by `time.perf_counter`) and at an interrupt, and then the call is
+    waited for. Without `stop` the call continues in the background until the process ends, so its scratch space must not be used
+    again, and the deadline raises `Overtime`.
     """
     results: list[R] = []
     errors: list[BaseException] = []
-    done = threading.Event()  # `join` is no place to be interrupted in: Python 3.11 then takes the thread for ended
+    done = threading.Event()  # not `join`: where that is interrupted, Python 3.11 marks the thread as ended
 
     def work() -> None:
         try:
@@ -53,7 +53,7 @@ def interruptible(
 
     _start(work, stack)
     try:
-        while not done.wait(min(GLANCE, max(0.0, deadline - time.perf_counter()))):
+        while not done.wait(min(POLL, max(0.0, deadline - time.perf_counter()))):
             if time.perf_counter() >= deadline:
                 if stop is None:
                     raise Overtime
@@ -79,7 +79,7 @@ def _start(work: Callable[[], None], stack: int) -> None:
 
 def within(seconds: float, call: Callable[[], R]) -> R:
     """What `call`, plain Python on this thread, returns or raises; where it takes longer, `Overtime` is raised inside it, so that the
-    traceback says how far it got. Compiled code is not interrupted."""
+    traceback shows the line that was running. Compiled code is not interrupted."""
     thread, lock, is_over = threading.get_ident(), threading.Lock(), False
 
     def interrupt() -> None:
@@ -93,6 +93,6 @@ def within(seconds: float, call: Callable[[], R]) -> R:
     try:
         return call()
     finally:
-        with suppress(Overtime), lock:  # should it be raised only now, what was found counts
+        with suppress(Overtime), lock:  # where it is raised only now, the result counts
             is_over = True
         timer.cancel()

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from base.errors import Arguments, UserError, run_command
+from base.local_workers import opened as opened_workers
 from games import load
+from monitor.log import RunLog
 from train.budget import Budget
 from train.config import compose
-from train.log import RunLog
 from train.loop import train
 from train.run import opened
 
@@ -37,15 +38,15 @@ TINY = (
 ROWS = 12
 
 
-class Curves(RunLog):
-    """Keeps the metrics of memory."""
+class Measured(RunLog):
+    """Keeps the memory metrics."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, 0)
         self.points: list[tuple[int, float, float, float]] = []
 
-    def curves(self, games: int, values: Any) -> None:
-        super().curves(games, values)
+    def metrics(self, games: int, values: Any) -> None:
+        super().metrics(games, values)
         point = [values[name] for name in ("memory/megabytes", "window/positions", "window/megabytes")]
         self.points.append((games, *point))
 
@@ -66,8 +67,9 @@ def main(argv: Sequence[str]) -> int:
     config = compose(game, None, [*TINY, *options.set])
     with tempfile.TemporaryDirectory(prefix="memory-") as home:
         budget = Budget(minutes=options.minutes)
-        with opened(f"{home}/run", config, budget, print) as run, Curves(run.board) as log:
-            train(run, log, options.workers)
+        begun = opened(f"{home}/run", config, budget, print)
+        with begun as run, Measured(run.board) as log, opened_workers(options.workers) as workers:
+            train(run, log, workers)
     return report(np.array(log.points), options.most)
 
 

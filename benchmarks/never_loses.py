@@ -30,6 +30,7 @@ from base.workers import Workers
 from benchmarks.tables import count
 from classical.solver import Solver
 from games import load
+from games.engine.registry import files_of
 from games.record import GameRecord
 
 WORTH = {1: "won", 0: "drawn", -1: "lost"}
@@ -83,7 +84,7 @@ def outcomes(match: Match, blocks: int, workers: Workers | int) -> Counter[tuple
     given = [opening for _, opening in zip(range(blocks), match.openings, strict=False)]
     jobs = [Job(game.spec, match.players, match.seed, number, opening) for number, opening in enumerate(given)]
     found: Counter[tuple[int, int]] = Counter()
-    for number, frames in run_jobs(match.play_block, jobs, workers):
+    for number, frames in run_jobs(match.play_block, jobs, workers, initializer=files_of(game).unpack):
         state = given[number].state(game)
         mover, value = game.to_move(state), sign(solver.value(state))
         for sides, frame in zip(arrangements(2), frames, strict=True):

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from base.errors import Arguments, run_command
 from base.files import read_json, write_json
-from base.log import read_log
+from base.framed_log import read_log
 from games import load
 from games.record import GameRecord
 

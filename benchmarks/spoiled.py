@@ -1,4 +1,4 @@
-"""Runs with a planted fault: do the diagnostics name each fault, and none in a healthy run?
+"""Runs spoiled on purpose: do the diagnostics find what is wrong with each, and nothing in a healthy one?
 
     python -m benchmarks.spoiled                        # all of them, three minutes each, two at a time
     python -m benchmarks.spoiled --only rate frozen --minutes 2 --game tic_tac_toe
@@ -15,8 +15,8 @@
 | opening | all games begin with the same four moves                                                                        |
 | resign  | a player resigns as soon as it expects a little less than a draw                                                |
 
-Faults that no setting produces are patched into the code of the run's process; the diagnostics read the same files as of any run. Each
-run has its own folder, which is kept with `--keep`. Exit code 1 if a fault was not named, or a healthy run had a warning.
+What no setting can spoil is patched into the code of the run's own process; the diagnostics read the same metrics as in any run. Each
+run has a folder of its own, which stays with `--keep`. Exit code 1 where a problem was not found, or a healthy run got a warning.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from base.errors import Arguments, UserError, run_command
-from train.journal import Journal
+from monitor.history import Rows
 
 COMMON = (
     "evaluation.every=0",
@@ -101,11 +101,11 @@ def freeze_window() -> None:
 
     extend, calls = Window.extend, "_calls"
 
-    def frozen(self: Any, records: Sequence[Any]) -> int:
+    def frozen(self: Any, games: Any) -> int:
         setattr(self, calls, getattr(self, calls, 0) + 1)
         if getattr(self, calls) <= 2:
-            return extend(self, records)
-        new = len(Window.of(self.game, records, self.settings.fast))
+            return extend(self, games)
+        new = len(Window.of(self.game, games, self.settings.fast))
         self.made += new
         return new
 
@@ -151,7 +151,7 @@ SPOILS = {
     "rate": Spoil(
         "learning rate × 100", ("learning rate too high", "learning diverges"), changes=("learning.rate=0.2",)
     ),
-    "frozen": Spoil("replay window frozen", ("window stands still",), freeze_window),
+    "frozen": Spoil("replay window frozen", ("window stale",), freeze_window),
     "opening": Spoil("one opening only", ("one opening only",), force_opening),
     "resign": Spoil("resigns below -0.05", ("resigned too early",), changes=("selfplay.resign=0.05",)),
 }
@@ -216,10 +216,10 @@ def watched(name: str, options: Any, home: Path) -> Watched:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [line for line in (ended.stdout + ended.stderr).splitlines() if line.strip()]
     raised: dict[str, int] = {}
-    for row in Journal(folder / "warnings.jsonl").rows:
+    for row in Rows(folder / "warnings.jsonl").rows:
         if "name" in row:
             raised.setdefault(row["name"], row["games"])
-    rows = Journal(folder / "curves.jsonl").rows
+    rows = Rows(folder / "curves.jsonl").rows
     found = Watched(name, game, rows[-1]["games"] if rows else 0, raised, lines[-1] if ended.returncode else "")
     print(f"{name}: {found.games} games, {', '.join(raised) or 'no warning'}", file=sys.stderr, flush=True)
     return found

@@ -8,7 +8,7 @@ A checkpoint is a folder that is there whole or not at all: `weights.safetensors
 which says what the weights fit and how they came to be. Both are data: reading them executes nothing.
 """
 
-import base  # noqa: F401  (first of all, for Ctrl-C)
+import base  # first: Ctrl-C during the other imports
 from checkpoints.card import Card, Elo, commit
 from checkpoints.shelf import all_of, best, folder_of, keep_every, latest, newest_whole, resolve
 from checkpoints.store import (

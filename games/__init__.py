@@ -3,7 +3,7 @@
 `games.engine` holds the contract (`rules.py`), the game as Python sees it (`game.py`), names (`registry.py`) and the doctor.
 """
 
-import base  # noqa: F401  (first of all, for Ctrl-C)
+import base  # first: Ctrl-C during the other imports
 from games.engine.game import Game
 from games.engine.registry import builtin_games, load, variants
 from games.engine.rules import CHANCE, Rules

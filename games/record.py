@@ -1,7 +1,7 @@
 """The record of one game: its moves, what the search found at each, its outcome. Never planes, so an encoding may change.
 
     record = make_record(game, moves, players=["uct:sims=100", "random"], seed=7)
-    with LogWriter("games.log") as log:                     # base/log.py
+    with LogWriter("games.log") as log:                     # base/framed_log.py
         log.append(record.to_bytes())
 
     for record in read_records("runs/first/games", game):   # a log, move lists, PGN, SGF, or a folder of them
@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike
 
 from base.errors import UserError, nearest, short
 from base.files import StrPath
-from base.log import MAGIC as LOG_MAGIC
-from base.log import read_log
+from base.framed_log import MAGIC as LOG_MAGIC
+from base.framed_log import read_log
 from games.engine.game import Game
 from games.engine.record_codec import ARRAYS, FIELDS, decode, encode, refuse
 from games.engine.rules import Rules

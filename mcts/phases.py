@@ -122,6 +122,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
         if slot.nodes == 0:
             add_node(slot, nodes, edges, state, actions)
         elif slot.prepared == 0 and nodes[ROOT].visits > 0:
+            slot.prepared = 1
             prepare(slot, nodes[ROOT], edges, settings)
         while nodes[at].proven == 0:
             node = nodes[at]

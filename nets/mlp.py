@@ -27,6 +27,5 @@ class MLP(Net):
         self.hidden = nn.Sequential(*[Normed(linear(widths[i], widths[i + 1])) for i in range(layers)])
         self.policy, self.value = nn.Linear(width, game.actions), nn.Linear(width, self.outcome.size)
 
-    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.hidden(observations.flatten(1))
-        return self.policy(x), self.value(x)
+    def features(self, observations: Tensor) -> Tensor:
+        return self.hidden(observations.flatten(1))  # type: ignore[no-any-return]

@@ -32,9 +32,20 @@ class Net(nn.Module):
         self.observation, self.actions = game.rules.observation, game.actions
         self.outcome = Outcome.of(game.rules)
 
+    policy: nn.Module
+    value: nn.Module
+
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """[B, channels, rows, columns] -> policy logits [B, A] over the viewer's numbers of the actions, values [B, V] (`Outcome`)."""
+        return self.answer(self.features(observations))
+
+    def features(self, observations: Tensor) -> Tensor:
+        """[B, …]: what all heads read, the auxiliary ones of training included."""
         raise NotImplementedError
+
+    def answer(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """The two heads that play."""
+        return self.policy(features), self.value(features)
 
     @property
     def parameter_count(self) -> int:

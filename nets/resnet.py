@@ -30,9 +30,8 @@ class ResNet(Net):
         self.tower = nn.Sequential(*[Block(channels, (board[0], board[1]), each) for each in pooling(blocks, pool)])
         self.policy, self.value = PolicyHead(game.rules, channels), ValueHead(game.rules, channels)
 
-    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.tower(self.stem(observations))
-        return self.policy(x), self.value(x)
+    def features(self, observations: Tensor) -> Tensor:
+        return self.tower(self.stem(observations))  # type: ignore[no-any-return]
 
 
 class Block(nn.Module):

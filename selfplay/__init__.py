@@ -1,3 +1,3 @@
 """Games played by a search against itself, written down as records."""
 
-import base  # noqa: F401  (first of all, for Ctrl-C)
+import base  # first: Ctrl-C during the other imports

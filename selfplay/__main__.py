@@ -1,8 +1,8 @@
-"""Games that a search plays against itself, as records; and a look into records.
+"""Games that a search plays against itself, as records; and records as text.
 
 python -m selfplay connect_four --player net:first,sims=200 --games 1000 --out games
 python -m selfplay tic_tac_toe --player rollouts:sims=500 --games 100 --out games      # the same again plays what is missing
-python -m selfplay connect_four --player net:first,resign=0.9,played_out=1 --games 1000 --out tried   # how often giving up is wrong
+python -m selfplay connect_four --player net:first,resign=0.9,played_out=1 --games 1000 --out tried   # how often resigning is wrong
 python -m selfplay inspect runs/first/games                                            # lengths, outcomes, duplicates
 python -m selfplay inspect runs/first/games --game 7                                   # one game with its targets
 """
@@ -15,14 +15,14 @@ from pathlib import Path
 from tqdm import tqdm
 
 from base.errors import Arguments, UserError, run_command, short
+from base.framed_log import LogWriter, read_log
 from base.local_workers import cores, opened
-from base.log import LogWriter, read_log
 from base.options import split
 from base.seeds import derive
 from games import Game, builtin_games, load
 from games.record import GameRecord
 from selfplay.inspection import records_of, shown
-from selfplay.players import SelfPlayer, self_player
+from selfplay.self_player import SelfPlayer, self_player
 from selfplay.statistics import Statistics
 from selfplay.workers import Setup, play_games
 

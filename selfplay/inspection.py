@@ -1,4 +1,4 @@
-"""One game of self-play for people: every position, what the search made of it, what is to be learned from it."""
+"""One game of self-play as text: every position, the search's results, the policy targets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTH = 24  # of a bar
 
 
 def records_of(path: Path, game: Game) -> list[GameRecord]:
-    """In the order of their numbers, where they have one."""
+    """In the order of their numbers, if they have any."""
     return sorted(read_records(path, game), key=lambda record: int(record.metadata.get("number", 0)))
 
 
@@ -34,10 +34,10 @@ def blocks(game: Game, record: GameRecord) -> list[str]:
 def _ply(game: Game, record: GameRecord, state: GameState, ply: int) -> str:
     board = game.render(state)
     if ply == len(record):
-        told = (
+        ending = (
             "unfinished" if record.outcome is None else "outcome " + " ".join(f"{each:+g}" for each in record.outcome)
         )
-        return f"{board}\n{told}{f', {record.ending}' if record.ending else ''}"
+        return f"{board}\n{ending}{f', {record.ending}' if record.ending else ''}"
     mover, played = game.to_move(state), int(record.moves[ply])
     who = "chance" if mover == CHANCE else f"player {mover}"
     lines = [board, f"ply {ply}, {who} plays {game.name_of(played)}"]

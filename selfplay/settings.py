@@ -18,23 +18,23 @@ class SelfPlaySettings:
     simulations: int = 64
     """Of a full search, whose result is a target for the policy. AlphaZero: 800; KataGo: 600 to 1000."""
     fast_simulations: int = 16
-    """Of a fast search, which only plays on. KataGo: 100 to 200."""
+    """Of a fast search, which is no policy target. KataGo: 100 to 200."""
     full: float = 0.25
     """The share of searches that are full (playout-cap randomization). KataGo: 0.25; AlphaZero: 1."""
     slots: int = 32
     """Games that a worker plays side by side; also the fixed size of its batches."""
     cache_mb: float = 64.0
-    """For evaluations that a worker need not ask for again; 0: none. It changes nothing but the time."""
+    """Memory of a worker for evaluations to reuse; 0: none. It changes nothing but the time."""
     openings: float = 0.5
-    """The share of games that begin with a few plies drawn from the raw policy, to be different. KataGo: all."""
+    """The share of games that begin with a few plies drawn from the raw policy, for variety. KataGo: all."""
     opening_plies: int = 4
     """So many plies at most; how many is drawn from 1 to this."""
     opening_temperature: float = 2.0
     """Of that policy: 1 as it is, large almost uniform. KataGo: 1."""
     resign: float = 1.0
-    """A player resigns whose search expects less than minus this, twice in a row; 1: nobody ever does. AlphaGo Zero: 0.9, adjusted."""
+    """A player resigns whose search expects less than minus this, twice in a row; 1: never. AlphaGo Zero: 0.9, adjusted."""
     played_out: float = 0.1
-    """The share of games that are played out all the same, to measure how often resigning would have been wrong. AlphaGo Zero: 0.1."""
+    """The share of games that are played out instead, to measure how often resigning would have been wrong. AlphaGo Zero: 0.1."""
 
     def __post_init__(self) -> None:
         require(self, "at least 1", lambda n: n >= 1, "simulations", "fast_simulations", "slots")
@@ -49,9 +49,9 @@ class SelfPlaySettings:
         return record_of(self)
 
     def check(self, game: Game) -> None:
-        """What does not go with the game."""
+        """Refuse settings that do not fit the game."""
         is_plain = game.players == 2 and game.rules.zero_sum and set(game.rules.values) <= {-1.0, 0.0, 1.0}
         if self.resign < 1 and not (is_plain and game.rules.values):
             raise UserError(
-                f"resign: expected 1, nobody resigns, for {game.name} is not one of loss, draw and win between two"
+                f"resign: expected 1, no resignations, for {game.name} is not a game of loss, draw and win between two"
             )

@@ -1,4 +1,4 @@
-"""What games of self-play have in common: lengths, outcomes, duplicates, what resigning would have cost."""
+"""Statistics of self-play games: lengths, outcomes, duplicates, what resigning would have cost."""
 
 from __future__ import annotations
 
@@ -33,19 +33,18 @@ class Statistics:
     """Different ones among the first `OPENING` plies of the games."""
     resigned: int
     played_out: int
-    """Games in which somebody would have resigned, played to their end."""
+    """Games in which a player would have resigned, played to their end."""
     wrongly: int
-    """Of these, games that whoever would have resigned did not lose."""
+    """Of these, games that the player who would have resigned did not lose."""
     entropy: float
-    """Mean of the policies to learn, in nats."""
+    """Mean of the policy targets, in nats."""
     surprise: float
-    """Mean square of what the search expected against how the game ended, in the mover's eyes; NaN where it expected nothing."""
+    """Mean square of the search's expected utilities minus the outcome; NaN where no search expected anything."""
 
     @classmethod
     def of(cls, records: Sequence[GameRecord]) -> Statistics:
         lengths = [len(record) for record in records]
         full = sum(int(record.searched.sum()) for record in records)
-        seen = [int((~np.isnan(record.utilities).any(1)).sum()) if len(record) else 0 for record in records]
         moves = Counter((record.start, record.moves.tobytes()) for record in records)
         tried = [record.metadata["resigns"] for record in records if record.metadata.get("resigns")]
         return cls(
@@ -54,7 +53,7 @@ class Statistics:
             shortest=min(lengths, default=0),
             longest=max(lengths, default=0),
             full=full,
-            fast=sum(seen) - full,
+            fast=searched_positions(records) - full,
             outcomes=dict(sorted(Counter(record.outcome for record in records if record.outcome is not None).items())),
             unfinished=sum(record.outcome is None for record in records),
             duplicates=sum(count - 1 for count in moves.values()),
@@ -72,14 +71,14 @@ class Statistics:
         return self.plies / self.games if self.games else 0.0
 
     def lines(self) -> list[str]:
-        """For people."""
+        """As text."""
         found = [
             f"{self.games} games, {self.plies} plies; lengths {self.shortest} to {self.longest}, mean {self.length:.1f}",
-            f"{self.full} positions searched fully, {self.fast} fast; policies to learn have {self.entropy:.3f} nats on average",
+            f"{self.full} positions searched fully, {self.fast} fast; policy targets have {self.entropy:.3f} nats on average",
         ]
         for outcome, count in self.outcomes.items():
-            told = " ".join(f"{each:+g}" for each in outcome)
-            found.append(f"outcome {told}: {count} games ({count / self.games:.1%})")
+            utilities = " ".join(f"{each:+g}" for each in outcome)
+            found.append(f"outcome {utilities}: {count} games ({count / self.games:.1%})")
         if self.unfinished:
             found.append(f"unfinished: {self.unfinished}")
         found.append(f"duplicates: {self.duplicates} ({self.duplicates / max(self.games, 1):.1%})")
@@ -89,11 +88,16 @@ class Statistics:
         if not np.isnan(self.surprise):
             found.append(f"the search's value against the outcome: mean square {self.surprise:.3f}")
         if self.resigned or self.played_out:
-            rate = f"{self.wrongly / self.played_out:.1%}" if self.played_out else "nobody knows how many"
+            rate = f"{self.wrongly / self.played_out:.1%}" if self.played_out else "unknown"
             found.append(
-                f"resigned: {self.resigned}; played out to know better: {self.played_out}, of which wrongly given up: {rate}"
+                f"resigned: {self.resigned}; played out as a check: {self.played_out}, of which resigning would have been wrong: {rate}"
             )
         return found
+
+
+def searched_positions(records: Sequence[GameRecord]) -> int:
+    """Positions that a search was made for, full or fast."""
+    return sum(int((~np.isnan(record.utilities).any(1)).sum()) for record in records if len(record))
 
 
 def _entropy(records: Sequence[GameRecord]) -> float:

@@ -1,7 +1,7 @@
 """Self-play by any workers (`base/workers.py`): the jobs are the numbers of games, the results encoded records.
 
     setup = Setup(game.spec, settings, search, seed)
-    network = checkpoints.pack("runs/first/checkpoints/00000512")       # None: an evaluator without knowledge
+    network = checkpoints.pack("runs/first/checkpoints/00000512")       # None: equal priors, and no values
     with Processes(2) as workers:
         for record, work in play_games(setup, network, range(512, 1024), workers):      # in any order
             ...
@@ -13,14 +13,15 @@ at the end none has much more left than the others.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from base.sent_files import SentFiles
 from base.workers import Workers
 from checkpoints import Packed, ready
 from games import Game, load
+from games.engine.registry import files_of
 from mcts.search import BatchEvaluator, CompiledNetwork
 from mcts.settings import SearchSettings
 from selfplay.play import GameQueue, Work
@@ -50,16 +51,19 @@ class SelfPlay:
 
     setup: Setup
     network: Packed | None
-    """None: an evaluator without knowledge."""
+    """None: equal priors, and no values."""
+    files: SentFiles
+    """Of a game that is not one of the folder's."""
 
     @property
     def in_hand(self) -> int:
         return self.setup.settings.slots + AHEAD
 
     def prepare(self) -> None:
-        compile_for(self.setup)
+        compile_for(self.setup, self.network)
 
     def worker(self) -> GameWorker:
+        self.files.unpack()
         return GameWorker(self)
 
 
@@ -88,8 +92,9 @@ class GameWorker:
 
 def play_games(setup: Setup, network: Packed | None, numbers: Iterable[int], workers: Workers) -> Iterator[Played]:
     """The games of these numbers."""
-    setup.settings.check(load(setup.game))
-    for _, played in workers.run(SelfPlay(setup, network), numbers):
+    game = load(setup.game)
+    setup.settings.check(game)
+    for _, played in workers.run(SelfPlay(setup, network, files_of(game)), numbers):
         yield played
 
 
@@ -100,13 +105,19 @@ def network_of(setup: Setup, game: Game, network: Packed | None) -> tuple[Compil
     return ready(network, game, setup.settings.slots, setup.device, setup.precision), network.card.short
 
 
-@functools.lru_cache(maxsize=1)
-def compile_for(setup: Setup) -> None:
-    """Compile what a worker needs, by playing one short game."""
+_compiled: set[tuple[Setup, str]] = set()
+
+
+def compile_for(setup: Setup, network: Packed | None) -> None:
+    """Compile what a worker needs, by playing one short game; once for each kind of network."""
+    key = setup, network.card.net if network is not None else ""
+    if key in _compiled:
+        return
+    _compiled.add(key)
     game = load(setup.game)
     few = replace(setup.settings, slots=1, simulations=2, fast_simulations=2, resign=1.0)
     queue = GameQueue(game, few, setup.search, setup.seed)
-    queue.use(None, "")
+    queue.use(*network_of(replace(setup, settings=few), game, network))
     queue.add(0)
     while queue.is_busy:
         queue.step()

@@ -11,9 +11,9 @@ from typing import Any
 from base.local_workers import opened as opened_workers
 from checkpoints import latest, verify
 from games import load
+from monitor.log import RunLog
 from train.budget import Budget
 from train.config import Config, compose
-from train.log import RunLog
 from train.loop import train
 from train.run import Run, opened
 from train.state import Progress, newest
@@ -46,15 +46,18 @@ def run(
     config: Config = TINY,
     said: list[str] | None = None,
     evaluate: Any = None,
+    media: Any = None,
 ) -> Progress:
-    """To the end of its budget. `said` collects what it has to say."""
+    """To the end of its budget. `said` collects the lines for the screen."""
     lines = [] if said is None else said
     beginning = opened(str(folder), config, Budget(games=games), lines.append)
-    with beginning as begun, Told(begun, lines) as log, opened_workers(workers) as playing:
-        return train(begun, log, playing, evaluate)
+    with beginning as begun, Quiet(begun, lines) as log, opened_workers(workers) as playing:
+        return train(begun, log, playing, evaluate, media)
 
 
-class Told(RunLog):
+class Quiet(RunLog):
+    """Collects its lines; no TensorBoard."""
+
     def __init__(self, begun: Run, lines: list[str]) -> None:
         found = newest(begun.states, lambda text: None)
         super().__init__(begun.folder, found[0].games if found else 0, quiet=True)
@@ -63,11 +66,11 @@ class Told(RunLog):
     def say(self, text: str) -> None:
         self.lines.append(text)
 
-    def curves(self, games: int, values: Any) -> None:
+    def metrics(self, games: int, values: Any) -> None:
         """TensorBoard takes a second to import; it has a test of its own."""
         self.history.add(games, values)
 
-    def show(self, games: int, exhibits: Any) -> None:
+    def show(self, games: int, media: Any) -> None:
         pass
 
 

@@ -86,7 +86,7 @@ def test_positions_from_a_file_may_be_lost(tmp_path):
 def scrambled(ahead):
     """`run_jobs` whose workers take so many jobs at once, and finish the last one first."""
 
-    def run(function, jobs, workers):
+    def run(function, jobs, workers, initializer):
         jobs, number, batch = iter(jobs), 0, []
         while True:
             while len(batch) < ahead and (job := next(jobs, None)) is not None:
@@ -131,7 +131,7 @@ def test_an_interrupted_sample_resumes(monkeypatch, tmp_path):
             calls.append(job[1])
         return solve(job)
 
-    def interrupted(function, jobs, workers):
+    def interrupted(function, jobs, workers, initializer):
         for number, answer in run_jobs(function, jobs, workers):
             yield number, answer
             if number == 9:

@@ -2,7 +2,7 @@
 
 - A folder imports itself and folders with a lower number; siblings hand each other things through a caller above.
 - `tests` and `benchmarks` import anything; no folder of the house imports them.
-- Only `train/log.py` touches TensorBoard.
+- Only `monitor/tensorboard.py` touches TensorBoard.
 - Some folders start fast: importing them does not import torch. A function of theirs may.
 
 An import counts wherever it stands: in a function, under TYPE_CHECKING, in `importlib.import_module("…")`.
@@ -31,12 +31,13 @@ LAYERS = {
     "checkpoints": 3,
     "selfplay": 4,
     "arena": 4,
-    "train": 5,
+    "monitor": 5,
+    "train": 6,
 }
 OUTSIDE = {"tests", "benchmarks", "docs"}  # import anything, are imported by no folder of the house; docs: examples
 WITHOUT_TORCH = {"base", "games", "mcts", "classical", "selfplay", "arena"}
 TENSORBOARD = {"tensorboard", "torch.utils.tensorboard"}
-TENSORBOARD_MAY = "train/log.py"
+TENSORBOARD_MAY = "monitor/tensorboard.py"
 NOT_OURS = {"runs", "build", "dist", "__pycache__", "node_modules", "venv", "env"}  # and whatever begins with a dot
 
 
@@ -186,11 +187,13 @@ def test_every_folder_of_the_house_is_there() -> None:
     assert {path.split("/")[0] for path in sources(ROOT)} >= LAYERS.keys()
 
 
-def test_design_names_every_file_of_training_and_no_other() -> None:
-    training = (ROOT / "docs/design.md").read_text().partition("\n## Training\n")[2].partition("\n## ")[0]
-    cells = re.findall(r"^\| (`.+?) \|", training, re.MULTILINE)
+@pytest.mark.parametrize(("folder", "title"), [("train", "Training"), ("monitor", "Monitoring")])
+def test_design_names_every_file_of_a_folder_and_no_other(folder: str, title: str) -> None:
+    section = (ROOT / "docs/design.md").read_text().partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
     named = {name for cell in cells for name in re.findall(r"`(\w+)/?`", cell)}
-    assert named == {path.stem for path in (ROOT / "train").iterdir() if path.stem not in ("__init__", "__pycache__")}
+    files = {path.stem for path in (ROOT / folder).iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert named == files - {"__init__", "__pycache__"}
 
 
 def test_fast_folders_start_without_torch() -> None:
@@ -227,7 +230,7 @@ def test_fast_folders_start_without_torch() -> None:
         ("checkpoints/a.py", "import arena", "checkpoints .* imports arena"),
         ("train/a.py", "import tests.laws", "train imports tests, which nothing may"),
         ("base/a.py", "def f():\n    from benchmarks import clock", "base imports benchmarks, which nothing may"),
-        ("train/a.py", "import tensorboard", "TensorBoard is touched in train/log.py only"),
+        ("train/a.py", "import tensorboard", "TensorBoard is touched in monitor/tensorboard.py only"),
         ("train/a.py", "def f():\n    from torch.utils.tensorboard import SummaryWriter", "TensorBoard is touched"),
         ("nets/a.py", "from torch.utils import tensorboard", "TensorBoard is touched"),
         ("arena/log.py", "from tensorboard.compat import proto", "TensorBoard is touched"),
@@ -257,7 +260,7 @@ def test_violation_is_caught(path: str, source: str, words: str) -> None:
         ("games/sub/a.py", "from .. import record\nfrom ..record import GameRecord\nfrom ... import base"),
         ("mcts/a.py", "import numpy\nimport numba\nfrom games import connect_four"),
         ("train/a.py", "import base, games, mcts, classical, nets, checkpoints, selfplay, arena, torch"),
-        ("train/log.py", "from torch.utils.tensorboard import SummaryWriter\nimport tensorboard"),
+        ("monitor/tensorboard.py", "from torch.utils.tensorboard import SummaryWriter\nimport tensorboard"),
         ("nets/a.py", "import torch"),
         ("checkpoints/a.py", "import safetensors.torch"),
         ("arena/a.py", "def f():\n    import torch\n    from nets import load"),

@@ -62,7 +62,7 @@ def test_bit_operations_equal_python_s_in_all_three_ways(bit: Any, known: Callab
 
 
 @pytest.mark.parametrize(("bit", "known"), ONE_WORD, ids=["popcount", "lowest_bit", "highest_bit"])
-def test_what_they_give_is_signed(bit: Any, known: Callable[[int], int]) -> None:
+def test_results_are_signed(bit: Any, known: Callable[[int], int]) -> None:
     def negative(word: Any) -> Any:
         return bit(word) - 70
 
@@ -124,7 +124,7 @@ def test_members_listed_and_members_by_number_are_those_of_the_set(base: int) ->
         assert numbers[0, : ends[-1]].tolist() == [number for each in known for number in each]
 
 
-def test_a_set_is_what_its_members_say_however_often_each_is_named() -> None:
+def test_naming_a_member_twice_changes_nothing() -> None:
     for word in WORDS:
         members = [i for i in range(64) if word >> i & 1]
         assert int(set_of([*members, *members])) == word

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from base.errors import UserError
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from base.seeds import below, generator
 from classical.book import PRIOR, Book, build_book, main, weight
 from games import load

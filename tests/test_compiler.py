@@ -1,4 +1,4 @@
-"""Compiled rules: the same as the source interpreted; mistakes in them told in two lines."""
+"""Compiled rules compute what the interpreted source computes; a mistake in them is an error of two lines."""
 
 import re
 import textwrap
@@ -145,7 +145,7 @@ def test_without_numba_s_compiler_everything_runs_as_python(tmp_path: Path, kern
     assert run(tmp_path, "words.py")[0] == interpreted
 
 
-def test_what_numba_can_do_stays_possible() -> None:
+def test_nested_functions_generators_defaults_and_njit_still_compile() -> None:
     text = """
         def f(x):
             square = lambda z: z * z
@@ -320,7 +320,7 @@ MISTAKES = {
             except ZeroDivisionError:  # here
                 return 0
         """,
-        "exceptions can be told apart only by `except Exception`",
+        "exceptions can be caught only by `except Exception`",
     ),
     "several types": (
         """
@@ -347,7 +347,7 @@ MISTAKES = {
             found = []  # here
             return len(found)
         """,
-        "what 'found' holds can't be told: nothing is ever put into it",
+        "what 'found' holds is unknown: nothing is ever put into it",
     ),
     "a generator expression": (
         """
@@ -411,7 +411,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_in_two_lines_with_file_line_and_cause(
+def test_a_mistake_is_two_lines_with_file_line_and_cause(
     mistake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, cause = textwrap.dedent(MISTAKES[mistake][0]), MISTAKES[mistake][1]
@@ -427,14 +427,14 @@ def test_a_mistake_is_told_in_two_lines_with_file_line_and_cause(
         assert len(second) < 150
 
 
-def test_what_a_helper_of_the_house_was_handed_its_caller_is_told(tmp_path: Path) -> None:
+def test_a_wrong_argument_of_a_helper_in_base_is_a_mistake_of_its_caller(tmp_path: Path) -> None:
     text = "def f(x):\n    y = x\n    return g(y)\ndef g(x):\n    return below(x, 3)  # here"
     with pytest.raises(UserError, match=r"my game\.py, line 5: can't be compiled\nno such operation for these types: "):
         compiled(define(text, file=str(tmp_path / "my game.py"), below=below))(1)
 
 
-def test_what_two_files_handed_one_helper_each_is_told_of_its_own() -> None:
-    """numba remembers what failed, with the places of the first failure."""
+def test_mistakes_of_two_files_in_calls_of_one_helper_name_each_its_own_file() -> None:
+    """numba stores failures with the places of the first one."""
     texts = ["def f(x):\n    return below(x, 3)", "def f(x):\n    y = x\n    return below(y, 3)"]
     for text, file, line in [(texts[0], "one.py", 2), (texts[1], "two.py", 3), (texts[0], "three.py", 2)]:
         with pytest.raises(UserError, match=rf"^/games/{file}, line {line}: can't be compiled\nno such operation"):
@@ -442,7 +442,7 @@ def test_what_two_files_handed_one_helper_each_is_told_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("value", [{1: 2}, [1], {1}, object(), UserError], ids=lambda value: type(value).__name__)
-def test_a_value_that_code_can_t_hold_is_named(value: Any) -> None:
+def test_a_value_that_compiled_code_cannot_refer_to_is_named(value: Any) -> None:
     where = r"compiled functions can refer to numbers, .* \(rules.py, line 1\)$"
     with pytest.raises(UserError, match=f"^'f' refers to 'VALUE', a {type(value).__name__}; {where}"):
         compiled(define("def f(x): return x if VALUE else 1", VALUE=value))
@@ -463,7 +463,7 @@ def test_a_value_that_code_can_t_hold_is_named(value: Any) -> None:
         ("f = None", "expected a Python function to compile, got None"),
     ],
 )  # fmt: skip
-def test_what_has_no_compiled_form_is_refused_when_compiled_is_called(text: str, message: str) -> None:
+def test_functions_without_a_compiled_form_are_refused_when_compiled_is_called(text: str, message: str) -> None:
     with pytest.raises(UserError) as caught:
         compiled(define(text))
     assert str(caught.value).startswith(message)
@@ -484,7 +484,7 @@ def test_a_closure_that_is_not_complete_is_refused() -> None:
     [{1: 2}, object(), np.array([None]), affine(1), compiled(affine(1)), [].append],
     ids=lambda value: type(value).__name__ + getattr(value, "__name__", ""),
 )
-def test_an_argument_that_code_can_t_take_is_named(value: Any) -> None:
+def test_an_argument_that_compiled_code_cannot_take_is_named(value: Any) -> None:
     with pytest.raises(
         UserError, match=rf"^'f' got a {type(value).__name__}( of object)? for 'b'; expected .* \(rules.py, line 1\)$"
     ):
@@ -533,7 +533,7 @@ ALLOCATES = {
 
 @pytest.mark.parametrize("case", ALLOCATES)
 @pytest.mark.parametrize("checked", [False, True])
-def test_what_allocates_compiles_too_and_the_next_process_does_not_try_without(
+def test_a_function_that_allocates_compiles_too_and_the_next_process_does_not_try_without_counts(
     case: str, checked: bool, kernels: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, expected = ALLOCATES[case]
@@ -546,7 +546,7 @@ def test_what_allocates_compiles_too_and_the_next_process_does_not_try_without(
     assert fast[1](3) == fast[1](3) == expected
 
 
-def test_what_allocates_is_frozen_when_compiled_is_called_too() -> None:
+def test_values_of_a_function_that_allocates_are_frozen_when_compiled_is_called() -> None:
     table, scope = np.arange(3), {"np": np}
     function = define("def f(x): return np.zeros(x).sum() + T[0] + g(x)\ndef g(x): return 1", T=table, **scope)
     fast = compiled(function)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from base.errors import ECHOED, Arguments, UserError, echoing, nearest, require, short
+from base.errors import ECHOED, Arguments, UserError, echoing, nearest, nearest_of, require, short
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,11 +47,12 @@ parser.parse_args(argv)
 
 def test_the_nearest_word_is_named_and_a_far_one_is_not() -> None:
     assert nearest("Otelo", ["chess", "othello"]) == "; did you mean 'othello'?"
+    assert nearest_of("Otelo", {"chess": "a", "othello": "game.othello"}) == "; did you mean 'game.othello'?"
     assert nearest("zzz", ["chess", "othello"]) == ""
     assert nearest("13", ["13/9", "24/20"]) == nearest("a2a1", ["e2e4", "g1f3"]) == ""
 
 
-def test_what_is_echoed_is_cut_wherever_it_stands_in_the_message() -> None:
+def test_long_input_is_cut_in_every_part_of_a_message() -> None:
     word, text = "x" * 5000, " ".join("abc" for _ in range(5000))
     assert short("abc") == "abc" and short(word) == "x" * (ECHOED - 1) + "…"
     assert echoing(f"expected a, got '{text}'", text) == f"expected a, got '{short(text)}'"
@@ -148,7 +149,7 @@ def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", ["print('x' * 10**7)", "for _ in range(10**6): print('x')", "print('x')", PARSER])
-def test_a_reader_that_has_seen_enough_causes_no_noise(tmp_path: Path, body: str) -> None:
+def test_a_closed_pipe_behind_stdout_ends_the_command_quietly(tmp_path: Path, body: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     process = start(tmp_path, body, "--help", stdout=writer)
@@ -157,7 +158,7 @@ def test_a_reader_that_has_seen_enough_causes_no_noise(tmp_path: Path, body: str
     assert (process.returncode, err) == (141, "")
 
 
-def test_an_error_is_still_said_when_nobody_reads_stdout(tmp_path: Path) -> None:
+def test_an_error_is_printed_though_stdout_is_a_closed_pipe(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     process = start(tmp_path, "print('x')\nraise UserError('wrong')", stdout=writer)
@@ -170,7 +171,20 @@ COMMANDS = sorted(path.parent.name for path in ROOT.glob("*/__main__.py"))
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_ctrl_c_while_a_command_still_imports_shows_nothing(command: str, tmp_path: Path) -> None:
-    (tmp_path / "argparse.py").write_text("raise KeyboardInterrupt\n")
+    (tmp_path / "argparse.py").write_text("import os\nos.kill(os.getpid(), 2)\nimport time\ntime.sleep(20)\n")
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)]), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "-m", command], env=env, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")  # 130 in a shell
+
+
+@pytest.mark.parametrize("words", [["-m", "other"], ["-c", "import base.errors"]])
+def test_ctrl_c_of_other_programs_stays_theirs(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "__init__.py").write_text(
+        "import base, os\ntry: os.kill(os.getpid(), 2)\nexcept KeyboardInterrupt: print('own')\n"
+    )
+    (tmp_path / "other" / "__main__.py").write_text("")
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
+    words = [*words[:-1], words[-1] + "; import other"] if words[0] == "-c" else words
+    done = subprocess.run([sys.executable, *words], env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "own\n", "")

@@ -12,14 +12,14 @@ from test_linear import random_games
 
 from arena.players import make_player
 from base.errors import UserError
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from classical.eval import Eval
 from games import load
 from games.record import GameRecord, finished
+from monitor.history import METRICS, History
 from train.__main__ import main
 from train.config import compose
 from train.fitting import enough
-from train.journal import read_history
 from train.loop import Loop
 
 
@@ -40,8 +40,8 @@ def test_every_iteration_leaves_weights_that_play(whole: Path) -> None:
     assert len({path.read_bytes() for path in files}) == 4
 
 
-def test_network_and_eval_are_measured_on_the_same_new_games(whole: Path) -> None:
-    history = read_history(whole)
+def test_network_and_eval_are_judged_on_the_same_new_games(whole: Path) -> None:
+    history = History(whole / METRICS)
     for measure in ("loss", "sign", "brier"):
         assert history.series(f"fresh/value {measure}")[0] == [8, 16, 24, 32]
         assert history.series(f"fresh/eval {measure}")[0] == [16, 24, 32]  # at first nothing was fitted yet
@@ -68,7 +68,7 @@ def test_killed_and_resumed_leaves_the_same_weights(whole: Path, tmp_path: Path,
     for games in (24, 32):
         name = f"eval/{games:08}.eval.json"
         assert (tmp_path / "run" / name).read_bytes() == (whole / name).read_bytes()
-    assert read_history(tmp_path / "run").series("fresh/eval loss") == read_history(whole).series("fresh/eval loss")
+    assert History(tmp_path / "run" / METRICS).series("fresh/eval loss") == History(whole / METRICS).series("fresh/eval loss")
 
 
 def test_game_without_features_is_learned_without_eval(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints on the scale of their game: the card, the curve, the table at the end; rungs play once for all runs."""
+"""Checkpoints on the scale of their game: the card, the metrics, the table at the end; reference players play once for all runs."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,28 +8,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from miniature import GAME, Told, run, tiny
+from miniature import GAME, Quiet, run, tiny
 
 from arena.ladder.reference_players import ReferencePlayers, reference_players
 from arena.ladder.results import LadderResults, default_file
 from arena.ladder.scale import Scale
 from arena.solved_positions import draw_positions
 from base.errors import UserError
-from base.workers import InProcess
+from base.local_workers import opened as opened_workers
 from checkpoints import Card, all_of, best, latest, read_card, save, verify, write_card
 from games import Game, load
+from monitor.log import RunLog
 from nets import make_net
 from train.budget import Budget
 from train.config import FOLDER, compose
-from train.evaluation import Arena, EvaluationSettings, rungs_of
-from train.log import RunLog
+from train.evaluation import ArenaEvaluation, EvaluationSettings, players_of
 from train.loop import train
 from train.run import opened
 from train.start import farewell
 
-RUNGS = ("random", "uct:sims=10", "alphabeta:depth=1")
-QUICK = EvaluationSettings(every=2, rungs=RUNGS, rung_games=8, games=8, simulations=8)
-ON = ("evaluation.every=2", *(f"evaluation.{key}=8" for key in ("rung_games", "games", "simulations")))
+PLAYERS = ("random", "uct:sims=10", "alphabeta:depth=1")
+QUICK = EvaluationSettings(every=2, reference_players=PLAYERS, reference_games=8, games=8, simulations=8)
+ON = ("evaluation.every=2", *(f"evaluation.{key}=8" for key in ("reference_games", "games", "simulations")))
 
 
 @pytest.fixture
@@ -40,13 +40,16 @@ def here(tmp_path: Path, monkeypatch: Any) -> Path:
 
 
 def measured(folder: Path, games: int, said: list[str]) -> str:
-    """A run with evaluations, and what it says at its end."""
-    rungs = ", ".join(f'"{rung}"' for rung in RUNGS)
-    with opened(str(folder), tiny(*ON, f"evaluation.rungs=[{rungs}]"), Budget(games=games), said.append) as begun:
-        with Told(begun, said) as log:
-            arena = Arena(begun.config.evaluation, 0)
+    """A run with evaluations, and its last words on screen."""
+    players = ", ".join(f'"{player}"' for player in PLAYERS)
+    with opened(
+        str(folder), tiny(*ON, f"evaluation.reference_players=[{players}]"), Budget(games=games), said.append
+    ) as begun:
+        with Quiet(begun, said) as log:
+            arena = ArenaEvaluation(begun.config.evaluation, 0)
             arena.prepare(GAME, log)
-            progress = train(begun, log, InProcess(), arena)
+            with opened_workers(0) as workers:
+                progress = train(begun, log, workers, arena)
         return farewell(GAME, begun, progress, arena)
 
 
@@ -59,10 +62,10 @@ def blocks(file: Path) -> list[tuple[str, str, int]]:
         ).fetchall()
 
 
-def test_checkpoints_of_a_run_get_their_elo_and_rungs_play_once(here: Path) -> None:
+def test_checkpoints_of_a_run_get_their_elo_and_reference_players_play_once(here: Path) -> None:
     folder, said = here / "runs/first", []
     measured(folder, 16, said)
-    assert sum("lack 12 games among themselves" in line for line in said) == 1
+    assert sum(line.startswith("12 games between the reference players") for line in said) == 1
     cards = {path.name: read_card(path).elo for path in all_of(folder)}
     assert list(cards) == ["00000000", "00000016"] and cards["00000000"] is None
     elo = cards["00000016"]
@@ -73,7 +76,7 @@ def test_checkpoints_of_a_run_get_their_elo_and_rungs_play_once(here: Path) -> N
     text = measured(folder, 32, said)
     after = blocks(default_file(GAME))
     new = set(after) - set(before)
-    assert not any("lack" in line for line in said)
+    assert not any("are missing" in line for line in said)
     assert set(before) < set(after) and len(new) == 8
     assert all(any(name.startswith("net:") for name in pair[:2]) for pair in new)
     assert read_card(latest(folder)).elo is not None and verify(latest(folder)).elo is not None
@@ -104,17 +107,17 @@ def shelved(folder: Path, game: Game, net: str = "mlp:1x8") -> Path:
     return save(folder / "checkpoints" / "00000008", made, Card(game.name, game.version, made.text, step=8, games=8))
 
 
-def test_an_evaluation_says_what_the_standard_scale_says(tmp_path: Path) -> None:
-    """All standard rungs, with the few games that there are, put the player where the few rungs put it."""
+def test_evaluation_equals_the_standard_scale(tmp_path: Path) -> None:
+    """All standard reference players, with the few games that there are, put the player where the few of them put it."""
     log, file, how = RunLog(tmp_path, 0, quiet=True), tmp_path / "ladder.sqlite", replace(QUICK, sample=20)
     checkpoint = shelved(tmp_path, GAME)
-    arena = Arena(how, 0, file)
+    arena = ArenaEvaluation(how, 0, file)
     arena.prepare(GAME, log)
     found = arena(GAME, checkpoint, 1, log)
-    assert found.curves == arena(GAME, checkpoint, 2, log).curves  # nothing is played twice
-    assert found.curves["elo/search"] > found.curves["elo/policy low"]
+    assert found.metrics == arena(GAME, checkpoint, 2, log).metrics  # nothing is played twice
+    assert found.metrics["elo/search"] > found.metrics["elo/policy low"]
     kept = found.details["accuracy/search"]["kept"]
-    assert kept["share"] == found.curves["accuracy/search"] > 0 and "policy keeps" in found.line
+    assert kept["share"] == found.metrics["accuracy/search"] > 0 and "policy keeps" in found.line
     before = blocks(file)
     with LadderResults(file, GAME) as store:
         place = Scale(GAME, reference_players(GAME), store).place(arena.player(checkpoint), how.games, 0)
@@ -122,20 +125,20 @@ def test_an_evaluation_says_what_the_standard_scale_says(tmp_path: Path) -> None
     assert found.details["search"] == place.as_json() and blocks(file) == before
 
 
-def test_a_rung_that_has_met_nobody_plays_whatever_the_others_have_played(tmp_path: Path) -> None:
+def test_reference_player_without_games_plays_whatever_the_others_have_played(tmp_path: Path) -> None:
     with LadderResults(tmp_path / "ladder.sqlite", GAME) as store:
-        Scale(GAME, ReferencePlayers(RUNGS[:2], "random"), store).prepare(40, 0)
-        scale = Scale(GAME, ReferencePlayers(RUNGS, "random"), store)
-        assert scale.missing(20) == 6  # 40 games for 3 rungs are more than 20 for each in the mean
+        Scale(GAME, ReferencePlayers(PLAYERS[:2], "random"), store).prepare(40, 0)
+        scale = Scale(GAME, ReferencePlayers(PLAYERS, "random"), store)
+        assert scale.missing(20) == 6  # 40 games for 3 players are more than 20 for each in the mean
         scale.prepare(20, 0)
         assert scale.missing(20) == 0
         assert len(scale.ladder.ratings().unconnected) == 0
 
 
-def test_a_game_of_ones_own_gets_a_scale_from_the_rungs_of_the_configuration(tmp_path: Path) -> None:
+def test_a_game_of_ones_own_gets_a_scale_from_the_players_of_the_configuration(tmp_path: Path) -> None:
     game, log = load("nim"), RunLog(tmp_path, 0, quiet=True)
-    arena = Arena(replace(QUICK, rungs=("uct:sims=10",)), 0, tmp_path / "ladder.sqlite")
-    assert rungs_of(game, arena.settings).players == ("random", "uct:sims=10")
+    arena = ArenaEvaluation(replace(QUICK, reference_players=("uct:sims=10",)), 0, tmp_path / "ladder.sqlite")
+    assert players_of(game, arena.settings).players == ("random", "uct:sims=10")
     arena.prepare(game, log)
     checkpoint = shelved(tmp_path, game)
     found = arena(game, checkpoint, 1, log)
@@ -147,16 +150,18 @@ def test_a_game_of_ones_own_gets_a_scale_from_the_rungs_of_the_configuration(tmp
 
 def test_three_players_are_measured_by_utility(tmp_path: Path) -> None:
     game, log = load("dots_and_boxes:rows=2,cols=2,players=3"), RunLog(tmp_path, 0, quiet=True)
-    arena = Arena(replace(QUICK, rungs=("random", "uct:sims=10"), games=24), 0, tmp_path / "ladder.sqlite")
+    arena = ArenaEvaluation(
+        replace(QUICK, reference_players=("random", "uct:sims=10"), games=24), 0, tmp_path / "ladder.sqlite"
+    )
     arena.prepare(game, log)
     checkpoint = shelved(tmp_path, game)
     found = arena(game, checkpoint, 1, log)
     assert (
         found.elo == () and arena.table(game, {checkpoint: "mine"}) == "" and not (tmp_path / "ladder.sqlite").exists()
     )
-    for rung in ("random", "uct:sims=10"):
-        ends = [found.curves[f"against/{rung} utility{end}"] for end in (" low", "", " high")]
-        assert ends == sorted(ends) and found.details[rung]["games"] == 12
+    for player in ("random", "uct:sims=10"):
+        ends = [found.metrics[f"against/{player} utility{end}"] for end in (" low", "", " high")]
+        assert ends == sorted(ends) and found.details[player]["games"] == 12
 
 
 class Impatient(RunLog):
@@ -172,7 +177,11 @@ class Impatient(RunLog):
 
 def test_ctrl_c_in_an_evaluation_stops_the_run_and_keeps_what_was_played(tmp_path: Path) -> None:
     file = tmp_path / "ladder.sqlite"
-    arena, checkpoint, log = Arena(QUICK, 0, file), shelved(tmp_path, GAME), Impatient(tmp_path, 0, quiet=True)
+    arena, checkpoint, log = (
+        ArenaEvaluation(QUICK, 0, file),
+        shelved(tmp_path, GAME),
+        Impatient(tmp_path, 0, quiet=True),
+    )
     with pytest.raises(KeyboardInterrupt):
         arena.prepare(GAME, log)
     with pytest.raises(KeyboardInterrupt):
@@ -190,23 +199,25 @@ def test_solved_positions_of_an_evaluation_are_not_of_the_first_fifth() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"rungs": ("utc:sims=5",)}, "unknown player 'utc'"),
-        ({"rungs": ()}, "rungs: expected one player at least, got none"),
+        ({"reference_players": ("utc:sims=5",)}, "unknown player 'utc'"),
+        ({"reference_players": ()}, "reference_players: expected one player at least, got none"),
         ({"games": 0}, "games: expected at least 1, got 0"),
-        ({"rung_games": 0}, "rung_games: expected at least 1, got 0"),
+        ({"reference_games": 0}, "reference_games: expected at least 1, got 0"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_the_run_begins(
     changes: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match=words):
-        Arena(replace(QUICK, **changes), 0, tmp_path / "l.sqlite").prepare(GAME, RunLog(tmp_path, 0, quiet=True))
+        ArenaEvaluation(replace(QUICK, **changes), 0, tmp_path / "l.sqlite").prepare(
+            GAME, RunLog(tmp_path, 0, quiet=True)
+        )
 
 
-def test_configured_rungs_are_quick_and_on_the_standard_scale() -> None:
+def test_configured_reference_players_are_quick_and_on_the_standard_scale() -> None:
     for path in sorted(FOLDER.glob("*.toml")):
         if path.stem != "base":
             game = load(path.stem)
-            rungs = compose(game).evaluation.rungs
-            assert set(rungs) <= set(reference_players(game).players)
-            assert not any(":ms=" in rung or rung == "solver" for rung in rungs)
+            players = compose(game).evaluation.reference_players
+            assert set(players) <= set(reference_players(game).players)
+            assert not any(":ms=" in player or player == "solver" for player in players)

@@ -139,7 +139,7 @@ def test_a_reader_never_sees_half_a_file_whenever_the_writer_is_killed(tmp_path:
     assert names(tmp_path) == ["f"]
 
 
-def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_are_not(tmp_path: Path) -> None:
+def test_leftovers_of_dead_writers_are_removed_and_those_of_live_ones_are_not(tmp_path: Path) -> None:
     code = "with durable_folder(sys.argv[1] + '/folder') as f: print(f.name, flush=True); sys.stdin.readline()"
     alive, dead = start(code, tmp_path), start(code, tmp_path)
     alive_name, dead_name = wait_for_line(alive), wait_for_line(dead)
@@ -155,7 +155,7 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_are_not(tmp_p
     assert names(tmp_path) == [".mine.tmp", "folder"] and alive.returncode == 0
 
 
-def test_writers_are_not_harmed_by_constant_cleaning(tmp_path: Path) -> None:
+def test_writers_work_while_leftovers_are_removed_all_the_time(tmp_path: Path) -> None:
     done = threading.Event()
 
     def clean() -> None:
@@ -225,7 +225,7 @@ def test_an_existing_folder_is_refused_before_any_work(tmp_path: Path) -> None:
     assert names(tmp_path) == ["d", "f"]
 
 
-def test_the_slower_of_two_makers_is_refused_and_the_faster_one_s_folder_stays(tmp_path: Path) -> None:
+def test_the_slower_of_two_writers_is_refused_and_the_folder_of_the_faster_one_stays(tmp_path: Path) -> None:
     with (
         pytest.raises(UserError, match="exists already"),
         durable_folder(tmp_path / "d"),
@@ -244,7 +244,7 @@ def test_replacing_keeps_the_old_folder_until_the_new_one_is_done(tmp_path: Path
     assert names(tmp_path) == ["d"] and (tmp_path / "d/n").read_text() == "new"
 
 
-def test_a_replacement_killed_between_its_renames_is_undone_by_cleaning(tmp_path: Path) -> None:
+def test_a_replacement_killed_between_its_renames_is_undone_by_remove_leftovers(tmp_path: Path) -> None:
     with durable_folder(tmp_path / "d") as folder:
         (folder / "n").write_text("old")
     replacing = start(
@@ -277,11 +277,11 @@ def test_a_replacement_that_fails_puts_the_old_folder_back(tmp_path: Path, monke
     assert names(tmp_path) == ["d"] and (tmp_path / "d/n").read_text() == "old"
 
 
-def test_a_lock_keeps_others_out_until_its_holder_is_dead(tmp_path: Path) -> None:
+def test_a_lock_is_refused_to_others_until_its_holder_is_dead(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     holder = start("with file_lock(sys.argv[1]): print('held', flush=True); time.sleep(60)", path)
     assert wait_for_line(holder) == "held"
-    refusal = pytest.raises(UserError, match=r"lock: expected a free lock, but somebody else holds it")
+    refusal = pytest.raises(UserError, match=r"lock: expected a free lock, but another process holds it")
     with refusal, file_lock(path, wait=False):
         pytest.fail("two holders")
     kill(holder)
@@ -313,7 +313,9 @@ def test_a_missing_folder_is_made_with_its_parents_and_a_file_in_the_way_is_an_e
         make_folder(tmp_path / "f/g")
 
 
-def test_the_cache_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_in_the_folder_of_the_environment_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("ZERMELO_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")

@@ -8,10 +8,10 @@ import pytest
 
 from games import load
 from games.record import GameRecord, make_record
-from train.curves import of_judgement
-from train.health import health, same_start, target_exponent
-from train.measures import correlation, explained
-from train.window import Batch
+from monitor.health import health, same_start, target_exponent
+from monitor.quality import correlation, explained
+from monitor.values import Validation, of_validation
+from train.window import check
 
 GAME = load("connect_four")
 RNG = np.random.default_rng(1)
@@ -101,8 +101,8 @@ def test_forced_moves_are_no_choice(tmp_path: Path) -> None:
 
 def test_search_that_has_it_the_wrong_way_round_is_below_zero() -> None:
     right, wrong = ([played(sign=sign) for _ in range(10)] for sign in (1.0, -1.0))
-    assert health(GAME, right)["selfplay/search correlation"] > 0.5
-    assert health(GAME, wrong)["selfplay/search correlation"] < -0.5
+    assert health(GAME, *check(GAME, right))["selfplay/search correlation"] > 0.5
+    assert health(GAME, *check(GAME, wrong))["selfplay/search correlation"] < -0.5
 
 
 def test_correlation_is_the_usual_one_and_nan_where_there_is_none() -> None:
@@ -112,23 +112,24 @@ def test_correlation_is_the_usual_one_and_nan_where_there_is_none() -> None:
     assert np.isnan(correlation(x, np.ones(200))) and np.isnan(correlation(x[:5], x[:5]))
 
 
-def batch_of(n: int) -> Batch:
-    policies = RNG.dirichlet(np.full(7, 0.3), n).astype(np.float32)
-    nothing: Any = np.zeros((n, 2), np.float32)
-    return Batch(np.zeros((n, 1, 1, 1), np.float32), policies, np.ones((n, 7), np.bool_), nothing, nothing)
+def targets_of(n: int) -> Any:
+    return RNG.dirichlet(np.full(7, 0.3), n).astype(np.float32)
+
+
+LEGAL = np.ones((200, 7), np.bool_)
 
 
 def test_perfect_policy_explains_everything_and_a_uniform_one_nothing() -> None:
-    batch = batch_of(200)
-    assert explained(batch.policies, batch) == pytest.approx(1, abs=1e-3)
-    assert explained(np.full((200, 7), 1 / 7), batch) == pytest.approx(0, abs=1e-6)
-    assert explained(np.roll(batch.policies, 1, 1), batch) < -0.5
+    targets = targets_of(200)
+    assert explained(targets, targets, LEGAL) == pytest.approx(1, abs=1e-3)
+    assert explained(np.full((200, 7), 1 / 7), targets, LEGAL) == pytest.approx(0, abs=1e-6)
+    assert explained(np.roll(targets, 1, 1), targets, LEGAL) < -0.5
 
 
-def test_judgement_is_of_the_mover() -> None:
-    batch = batch_of(200)
-    guesses = RNG.uniform(-1, 1, (200, 2))
-    ended = batch._replace(outcomes=np.sign(guesses))
-    found = of_judgement(batch.policies, guesses[:, 0], ended, np.zeros(200))
+def test_validation_is_from_the_point_of_view_of_the_mover() -> None:
+    targets, expected = targets_of(200), RNG.uniform(-1, 1, 200)
+    outcomes, stages = np.sign(expected), np.zeros(200)
+    found = of_validation(Validation(targets, expected, targets, LEGAL, outcomes, expected, stages, -expected))
     assert found["fresh/value correlation"] > 0.8 and found["fresh/value sign"] == 1
     assert found["fresh/policy explained"] == pytest.approx(1, abs=1e-3)
+    assert found["fresh/eval sign"] == 0

@@ -1,4 +1,4 @@
-"""Lines as jobs: answered as they come, by a pool or in this process."""
+"""Lines as jobs: answered as they come, by worker processes or in this process."""
 
 import os
 import threading
@@ -19,7 +19,7 @@ def shout(line):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_answer_comes_before_the_next_line_is_written(workers):
-    """Whoever writes waits for each answer: a pool that waited for more jobs would wait for ever."""
+    """The writer waits for each answer: workers that waited for more jobs would wait for ever."""
     read, write = os.pipe()
     with os.fdopen(read) as file:
         answers = run_jobs(shout, Lines(file), workers, ordered=True)

@@ -1,4 +1,4 @@
-"""The whole loop in miniature: it learns, it is killed and goes on to the same bits, and damage costs no more than it has to."""
+"""The whole loop in miniature: it learns, it is killed and resumes to the same bits, and damage costs no more than it has to."""
 
 import multiprocessing
 import os
@@ -64,7 +64,7 @@ def assert_same(folder: Path, other: Path) -> None:
 # ── it runs ──
 
 
-def test_loop_plays_learns_and_shelves(whole: Path) -> None:
+def test_loop_plays_learns_and_saves_checkpoints(whole: Path) -> None:
     records = games_on_disk(whole)
     assert sorted(records) == list(range(GAMES))
     _, card = load(all_of(whole)[-1], GAME)
@@ -97,7 +97,7 @@ def test_complete_run_says_so_and_changes_nothing(whole: Path) -> None:
     assert weights(whole) == before
 
 
-def test_longer_budget_goes_on_from_there(tmp_path: Path) -> None:
+def test_longer_budget_resumes_from_there(tmp_path: Path) -> None:
     said: list[str] = []
     run(tmp_path / "run", 8)
     progress = run(tmp_path / "run", 20, said=said)
@@ -173,8 +173,8 @@ def half(path: Path) -> None:
 
 
 DAMAGE = [
-    ("state/000002/tensors.safetensors", flip, "going on from the state before it"),
-    ("state/000002/state.json", half, "going on from the state before it"),
+    ("state/000002/tensors.safetensors", flip, "resuming from the state before it"),
+    ("state/000002/state.json", half, "resuming from the state before it"),
     ("checkpoints/00000016/weights.safetensors", flip, "written again"),
     ("checkpoints/00000016/card.json", half, "written again"),
 ]
@@ -226,7 +226,7 @@ def test_all_states_lost_the_run_is_made_again_from_its_games(tmp_path: Path) ->
     for path in (folder / "state").iterdir():
         half(path / "tensors.safetensors")
     run(folder, 16, said=said)
-    assert sum("going on from the state before it" in line for line in said) == 2
+    assert sum("resuming from the state before it" in line for line in said) == 2
     assert (weights(folder), games_on_disk(folder)) == (before, games)
 
 
@@ -249,7 +249,7 @@ def test_torn_or_damaged_log_costs_only_the_games_in_it(torn: bool, whole: Path,
 
 
 @pytest.mark.parametrize("size", [400, 3000, 6000])
-def test_full_disk_is_an_error_and_the_run_goes_on_when_there_is_room(
+def test_full_disk_is_an_error_and_the_run_resumes_when_there_is_room(
     size: int, whole: Path, tmp_path: Path, forks: Any
 ) -> None:
     process = forks.Process(target=miniature.run_with_disk_of, args=(size, tmp_path / "run", GAMES))
@@ -280,7 +280,7 @@ def test_mistake_in_the_configuration_can_be_mended_until_something_is_made(tmp_
 
 def test_two_processes_at_one_run_are_refused(tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
-    with opened(folder, TINY, None, print), pytest.raises(UserError, match="expected nobody else at this run"):  # noqa: SIM117
+    with opened(folder, TINY, None, print), pytest.raises(UserError, match="expected this process alone"):  # noqa: SIM117
         with opened(folder, TINY, None, print):
             pass
 

@@ -19,7 +19,7 @@ from arena.openings import Opening, Openings, canonical, decider
 from arena.players import Forfeit, make_player
 from arena.referee import play_game
 from base.errors import UserError, run_command
-from base.log import frame_end, read_log
+from base.framed_log import frame_end, read_log
 from base.workers import InProcess
 from classical.eval import default_eval
 from games import load
@@ -453,7 +453,6 @@ def test_a_test_of_three_players_is_refused():
         main(["match", "dots_and_boxes:players=3", "random", "random", "--sprt", "elo1=50"])
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_keeps_what_was_played(tmp_path):
     words = [
         "match",

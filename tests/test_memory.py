@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from miniature import GAME, Told, run, tiny
+from miniature import GAME, Quiet, run, tiny
 
 from base.local_workers import Processes
 from base.workers import InProcess
@@ -65,7 +65,7 @@ def test_resident_size_is_that_of_all_processes() -> None:
 def test_run_says_what_it_will_take_at_most_and_measures_what_it_takes(tmp_path: Path, monkeypatch: Any) -> None:
     said: list[str] = []
     curves: list[tuple[int, Any]] = []
-    monkeypatch.setattr(Told, "curves", lambda log, games, values: curves.append((games, values)))
+    monkeypatch.setattr(Quiet, "metrics", lambda log, games, values: curves.append((games, values)))
     run(tmp_path / "run", 8, workers=0, said=said)
     assert sum("memory: at most about" in line for line in said) == 1
     alone, several = (forecast(tiny(), GAME, 1000, workers) for workers in (InProcess(), Processes(3)))

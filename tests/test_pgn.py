@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from arena.openings import Openings
 from base.errors import UserError
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from base.seeds import below, generator
 from games import load
 from games.formats.pgn import games_of, pgn_of, read_pgn

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from base.seeds import below, generator, uniform
 from games import load
 from games.engine import record_codec

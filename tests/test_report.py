@@ -1,4 +1,4 @@
-"""`python -m train report`: one page that needs nothing else, whose numbers are the history's, of any run that has curves."""
+"""`python -m train report`: one page that needs nothing else, whose numbers are those of the history, for any run that has metrics."""
 
 import json
 import re
@@ -11,7 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,19 +20,17 @@ from base.errors import UserError, run_command
 from base.files import write_json, write_text
 from classical.eval import Eval, default_eval
 from games import load
+from monitor.history import History, Rows
+from monitor.report.charts import APART, MOST, Curve, shares, shortened, spread, thinned, ticks
+from monitor.report.page import NAMED
 from train.__main__ import main
 from train.__main__ import parser as parser_of_runs
 from train.budget import Budget
 from train.config import Config, compose, to_toml
 from train.evaluation import Evaluation
-from train.journal import History, Journal
 from train.recorded import with_games
-from train.report.artefacts import command
-from train.report.charts import APART, MOST, Curve, shares, shortened, spread, thinned, ticks
-from train.report.found import find
-from train.report.page import NAMED
-from train.report.progress import calibrated
 from train.run import opened
+from train.run_reader import find
 
 ANCHORS = ["strength", "learning", "health", "speed", "eval", "game", "configuration", "again"]
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -51,7 +48,7 @@ class Page(HTMLParser):
         self.words: list[str] = []
         self.feed(text)
         self.close()
-        assert self.open == [], "elements that nobody closes"
+        assert self.open == [], "elements that are not closed"
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         self.tags.append(tag)
@@ -83,7 +80,7 @@ def report(folder: Path, out: Path) -> Page:
 
 
 def begun(folder: Path, config: Config = TINY, budget: Budget | None = None) -> History:
-    """A run's folder with a configuration, and no curves yet."""
+    """A run's folder with a configuration, and no metrics yet."""
     folder.mkdir(parents=True)
     write_text(folder / "config.toml", to_toml(config))
     write_json(folder / "budget.json", asdict(budget or Budget(games=64)))
@@ -152,7 +149,7 @@ def test_numbers_on_the_page_are_those_of_the_history(trained: Path, tmp_path: P
     assert "Game 16 of self-play, from iteration 3" in source and found.records[0].move_names(GAME) in source
 
 
-def test_conclusions_follow_from_the_curves(tmp_path: Path) -> None:
+def test_conclusions_follow_from_the_metrics(tmp_path: Path) -> None:
     history = begun(tmp_path / "run", tiny("evaluation.every=1"))
     history.add(8, {"loss/policy": 2.0, "loss/entropy": 1.5, "fresh/top-1": 0.25, "fresh/value sign": 0.5})
     history.add(8, elo(100, 40))
@@ -161,7 +158,7 @@ def test_conclusions_follow_from_the_curves(tmp_path: Path) -> None:
     text = report(tmp_path / "run", tmp_path / "page.html").text
     assert "After 16 games it stands at Elo +300 [+250, +350] with 100 simulations a move" in text
     assert "it has gained 200 since 8 games, more than the error" in text
-    assert "The policy's loss lies 0.20 nats above what its targets leave open (at first 0.50)" in text
+    assert "The policy's loss is 0.20 nats above the entropy of its targets (at first 0.50)" in text
     assert (
         "in 50% of new positions (at first 25%)" in text
         and "in 75% of them (at first 50%), the linear EVAL has 62%" in text
@@ -178,7 +175,7 @@ def test_conclusions_follow_from_the_curves(tmp_path: Path) -> None:
     )
 
 
-def test_rungs_stand_where_the_evaluation_found_them(tmp_path: Path) -> None:
+def test_reference_players_stand_where_the_evaluation_found_them(tmp_path: Path) -> None:
     begun(tmp_path / "run", tiny("evaluation.every=1")).add(8, elo(150, 50))
     rungs = [
         {"player": "random:seed=0", "elo": 0.0, "games": 10, "score": 0.9},
@@ -195,7 +192,7 @@ def test_rungs_stand_where_the_evaluation_found_them(tmp_path: Path) -> None:
 
 def test_warnings_are_shown_with_their_advice_and_counted(copied: Path, tmp_path: Path) -> None:
     assert "No warning was raised" in report(copied, tmp_path / "page.html").text
-    journal = Journal(copied / "warnings.jsonl")
+    journal = Rows(copied / "warnings.jsonl")
     for games in (8, 24):
         journal.add(
             games,
@@ -203,14 +200,14 @@ def test_warnings_are_shown_with_their_advice_and_counted(copied: Path, tmp_path
         )
         journal.add(games + 8, {"gone": "alike"})
     text = report(copied, tmp_path / "page.html").text
-    assert "The watch warned of alike, which is gone;" in text and "0 warnings stand" in text
+    assert "There were warnings, now gone: alike;" in text and "0 warnings stand" in text
     assert (
         "alike 8 to 16 games, 24 to 32 games Seen 24% repeat Likely causes no noise; luck What to try noise=0.25"
         in text
     )
     journal.add(40, {"name": "value collapse", "seen": "0.01", "causes": [], "advice": ["rest"]})
     text = report(copied, tmp_path / "page.html").text
-    assert "The watch warns of value collapse;" in text and "1 warning stands" in text
+    assert "There are warnings: value collapse;" in text and "1 warning stands" in text
     assert "value collapse since 40 games Seen 0.01 What to try rest" in text
 
 
@@ -226,20 +223,21 @@ def test_weights_of_eval_stand_beside_their_errors_and_those_set_by_hand(copied:
         assert f"{name} {fitted[name]:.3f} 0.010 {hand.weights[name]:.3f}" in text
 
 
-def test_eval_is_calibrated_on_games_that_it_was_not_fitted_to(copied: Path) -> None:
-    found = find(str(copied))
-    assert found.iteration == 2 and found.earlier == Eval.load(copied / "eval/00000016.eval.json", GAME)
-    bins = calibrated(found)
-    wanted = sum(int((~np.isnan(record.utilities).any(1)).sum()) for record in found.records)
-    assert sum(each.n for each in bins["search"]) == wanted
-    assert sum(each.n for each in bins["EVAL"]) == sum(map(len, found.records))
-    (copied / "eval/00000016.eval.json").unlink()
-    assert list(calibrated(find(str(copied)))) == ["search"]
+def test_calibration_on_the_page_is_the_one_that_the_run_measured(copied: Path, tmp_path: Path) -> None:
+    rows = Rows(copied / "calibration.jsonl").rows
+    assert [row["games"] for row in rows] == [8, 16, 24] and "EVAL" not in rows[0]["calibration"]
+    found = find(str(copied)).calibration
+    assert {name: [list(each) for each in bins] for name, bins in found.items()} == rows[-1]["calibration"]
+    assert list(found) == ["value", "search", "EVAL"]
+    page = report(copied, tmp_path / "page.html").text
+    assert "Calibration" in page and re.search(r"EVAL: \d+ positions, expected", page)
+    (copied / "calibration.jsonl").unlink()
+    assert "Calibration" not in report(copied, tmp_path / "page.html").text
 
 
 def test_what_others_have_written_is_text_and_not_markup(copied: Path, tmp_path: Path) -> None:
     evil = "<script>alert('x')</script><img src=x onerror=y>"
-    Journal(copied / "warnings.jsonl").add(8, {"name": evil, "seen": evil, "causes": [evil], "advice": evil})
+    Rows(copied / "warnings.jsonl").add(8, {"name": evil, "seen": evil, "causes": [evil], "advice": evil})
     History(copied / "curves.jsonl").add(24, {f"against/{evil} {word}": 0.5 for word in ("wins", "losses", "utility")})
     folder = copied.rename(tmp_path / "<b>&amp;")
     page = report(folder, tmp_path / "page.html")
@@ -273,7 +271,7 @@ def test_run_before_its_first_evaluation_says_when_it_comes(tmp_path: Path) -> N
     assert "has not been measured yet: the first evaluation is due after 80 games" in text
 
 
-def test_three_players_are_told_by_utilities(tmp_path: Path) -> None:
+def test_three_players_are_measured_by_utilities(tmp_path: Path) -> None:
     game = load("dots_and_boxes:rows=2,cols=2,players=3")
     history = begun(tmp_path / "run", compose(game, None, ["evaluation.every=1"]))
     for games in (8, 16):
@@ -292,7 +290,7 @@ def test_three_players_are_told_by_utilities(tmp_path: Path) -> None:
     write_json(tmp_path / "run/eval/00000016.arena.json", asdict(Evaluation("", {}, {"random": tally})))
     text = report(tmp_path / "run", tmp_path / "page.html").text
     assert (
-        "mean utility against uct:sims=30, the hardest of 2 rungs, is -0.25 [-0.50, +0.00]: below the 0 of an equal player"
+        "mean utility against uct:sims=30, the hardest of 2 reference players, is -0.25 [-0.50, +0.00]: below the 0 of an equal player"
         in text
     )
     assert "random 12 7 / 2 / 3 +0.50 [+0.40, +0.60]" in text and "16 games: player 2 30.0%" in text
@@ -325,7 +323,7 @@ def test_much_that_is_damaged_is_not_all_named(copied: Path, tmp_path: Path) -> 
     assert text.count("could not be read") == NAMED and f"and {23 - NAMED} things more" in text
 
 
-def test_runs_without_curves_are_refused_in_one_honest_line(copied: Path, tmp_path: Path) -> None:
+def test_runs_without_metrics_are_refused_in_one_line(copied: Path, tmp_path: Path) -> None:
     begun(tmp_path / "begun")
     with pytest.raises(UserError, match=r"begun: expected a run with curves\.jsonl, .*first iteration is not finished"):
         main(["report", str(tmp_path / "begun")])
@@ -355,17 +353,19 @@ def test_unknown_run_is_one_line_with_the_nearest_name_and_exit_code_2(
 
 def test_command_makes_the_same_configuration(tmp_path: Path) -> None:
     config = compose(
-        GAME, None, ["net=mlp:2x32", "search.c_init=1.5", 'evaluation.rungs=["random", "uct:sims=7"]', "seed=5"]
+        GAME,
+        None,
+        ["net=mlp:2x32", "search.c_init=1.5", 'evaluation.reference_players=["random", "uct:sims=7"]', "seed=5"],
     )
     begun(tmp_path / "run", config, Budget(games=4096)).add(8, {"loss/policy": 1.0})
-    words = shlex.split(command(find(str(tmp_path / "run"))))
+    words = shlex.split(find(str(tmp_path / "run")).command)
     assert words[:3] == ["python", "-m", "train"]
     options = parser_of_runs().parse_args(words[3:])
     assert compose(load(options.game), options.config, options.set) == config
     assert options.games == 4096 and options.run == "run-again"
     text = report(tmp_path / "run", tmp_path / "page.html").text
     assert (
-        "4 settings are not as usual" in text
+        "4 settings are not the default" in text
         and 'net "mlp:2x32" "mlp:3x128"' in text
         and "search.c_init 1.5 1.25" in text
     )
@@ -376,12 +376,12 @@ def test_command_names_the_recorded_games_that_the_run_began_with(tmp_path: Path
     config = with_games(TINY, [str(tmp_path / "games.txt")], GAME)
     history = begun(tmp_path / "run", config)
     history.add(0, {"supervised/top-1": 0.375, "supervised/top-1 before": 0.125})
-    words = shlex.split(command(find(str(tmp_path / "run"))))
+    words = shlex.split(find(str(tmp_path / "run")).command)
     options = parser_of_runs().parse_args(words[3:])
     composed = compose(load(options.game), options.config, options.set)
     assert with_games(composed, options.from_games, GAME) == config
     text = report(tmp_path / "run", tmp_path / "page.html").text
-    assert "Having learned from recorded games it named the move in 38% of those held back, 12% before." in text
+    assert "After learning from recorded games it predicted the move in 38% of those held back, 12% before." in text
 
 
 # ── drawings ──

@@ -145,7 +145,7 @@ def test_resignation_ends_games_and_its_errors_are_counted() -> None:
 
 
 def test_resigning_needs_a_game_of_loss_draw_and_win() -> None:
-    with pytest.raises(UserError, match="resign: expected 1, nobody resigns, for backgammon"):
+    with pytest.raises(UserError, match="resign: expected 1, no resignations, for backgammon"):
         queue_of(load("backgammon:start=hyper"), replace(FEW, resign=0.9))
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from base.errors import UserError
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from checkpoints import Card, save
 from games import load
 from games.record import make_record, read_records
 from nets import make_net
 from selfplay.__main__ import main
-from selfplay.players import self_player
+from selfplay.self_player import self_player
 
 GAME = load("tic_tac_toe")
 
@@ -57,7 +57,7 @@ def test_how_often_resigning_would_be_wrong_is_told(tmp_path: Path, capsys: Any)
     wrong = sum(each["wrong"] for each in tried)
     assert len(tried) > 5
     assert (
-        f"resigned: 0; played out to know better: {len(tried)}, of which wrongly given up: {wrong / len(tried):.1%}"
+        f"resigned: 0; played out as a check: {len(tried)}, of which resigning would have been wrong: {wrong / len(tried):.1%}"
         in said
     )
     with pytest.raises(UserError, match="resign: expected 0 to 1, got 2"):

@@ -8,18 +8,18 @@ import pytest
 from miniature import GAME, run, tiny, weights
 
 from base.errors import UserError
-from base.log import LogWriter
+from base.framed_log import LogWriter
 from checkpoints import all_of, verify
 from games import load
 from games.record import GameRecord, make_record, read_records
+from monitor.history import METRICS, History
 from nets import make_net
 from train.config import Config
-from train.journal import read_history
 from train.learner import Learner
 from train.loop import Loop
 from train.recorded import SupervisedSettings, hash_of, recorded, with_games
 from train.supervised import is_held_back, judged_on, learn_from_games, teaching
-from train.window import Window
+from train.window import Window, check
 
 LEARNER = ("net=mlp:1x32", "learning.batch=32", "learning.rate=1e-2", "learning.warmup=10", "supervised.epochs=12")
 
@@ -105,7 +105,7 @@ def test_killed_and_resumed_is_the_uninterrupted_run(files: Path, tmp_path: Path
     run(tmp_path / "run", 16, config=config, said=again)
     assert not any("learned from" in line for line in again)
     assert weights(tmp_path / "run") == weights(tmp_path / "whole")
-    assert read_history(tmp_path / "run").series("supervised/top-1")[0] == [0]
+    assert History(tmp_path / "run" / METRICS).series("supervised/top-1")[0] == [0]
     plain = tmp_path / "plain"
     run(plain, 8, config=tiny(*LEARNER))
     first = {verify(all_of(folder)[0]).weights for folder in (plain, tmp_path / "whole", tmp_path / "run")}
@@ -148,7 +148,7 @@ def test_chance_teaches_nothing() -> None:
     record = make_record(game, moves, outcome=(1.0, -1.0), ending="adjudicated")
     assert teaching(game, record).searched.tolist() == [not each for each in rolls]
     window = Window(game, tiny().window)
-    window.extend([teaching(game, record)])
+    window.extend(check(game, [teaching(game, record)]))
     assert len(window) == 40 - sum(rolls)
 
 

@@ -1,38 +1,43 @@
-"""Event files say what docs/tensorboard.md says they do, in steps that never repeat, whatever killed the process."""
+"""Event files have the tags that the table of metrics has, in steps that never repeat, whatever killed the process."""
 
+import importlib
 import multiprocessing
 import os
 import re
 import signal
-from contextlib import chdir
+from contextlib import chdir, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from miniature import GAME, Told, moments, tiny
+from miniature import GAME, Quiet, moments, tiny
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 
+from base.local_workers import opened as opened_workers
 from games import load
-from train.boards import Board, places, samples
+from monitor.boards import Board, places, samples
+from monitor.dashboard import layout
+from monitor.history import CALIBRATION, History, Rows
+from monitor.log import RunLog
+from monitor.media import MediaMaker, View
+from monitor.metrics import CHARTS, PAGE, by_tag, documented, page, pattern
+from monitor.tensorboard import Media, take_back
 from train.budget import Budget
-from train.dashboard import layout
-from train.evaluation import Arena
-from train.gallery import Gallery, View
-from train.journal import History
-from train.log import Exhibits, RunLog, take_back
+from train.evaluation import ArenaEvaluation
 from train.loop import train
 from train.run import opened
+from train.start import about
 from train.state import newest
 
-DOCS = Path(__file__).parent.parent / "docs" / "tensorboard.md"
 ELSEWHERE = {
-    *(f"against/RUNG utility{end}" for end in ("", " low", " high")),  # where more than two play
+    *(f"against/PLAYER utility{end}" for end in ("", " low", " high")),  # where more than two play
     *(f"supervised/{name}" for name in ("top-1", "top-1 before")),  # with recorded games
     *(f"supervised/value {name}" for name in ("loss", "sign", "brier", "spread")),
     "about/warnings",  # where something is wrong
+    "loss/auxiliary NAME",  # with auxiliary targets
     "selfplay/target exponent",  # where there are games enough to say so
 }
 GAMES = 96
@@ -46,13 +51,12 @@ SETTINGS = (
     "selfplay.played_out=0.5",
     "evaluation.every=1",
     "evaluation.games=4",
-    "evaluation.rung_games=4",
+    "evaluation.reference_games=4",
     "evaluation.simulations=8",
     "evaluation.sample=10",
-    'evaluation.rungs=["random", "uct:sims=10"]',
+    'evaluation.reference_players=["random", "uct:sims=10"]',
 )
 ALL: dict[str, Any] = {"size_guidance": dict.fromkeys(["scalars", "images", "histograms", "tensors"], 0)}
-HOLDERS = {"K": r"\d+", "RUNG": r".+", "LAYER": r"[\w.]+"}
 
 
 def run(folder: Path, games: int) -> None:
@@ -60,10 +64,12 @@ def run(folder: Path, games: int) -> None:
     with chdir(folder.parent), opened(str(folder), tiny(*SETTINGS), Budget(games=games), str) as begun:
         found = newest(begun.states, str)
         with RunLog(folder, found[0].games if found else 0, quiet=True) as log:
-            arena, gallery = Arena(begun.config.evaluation, 0), Gallery(begun, GAME)
+            arena = ArenaEvaluation(begun.config.evaluation, 0)
+            media = MediaMaker(GAME, begun.config.search, begun.config.evaluation.simulations)
             arena.prepare(GAME, log)
-            log.introduce(gallery.about())
-            train(begun, log, 0, arena, gallery)
+            log.introduce(about(begun, GAME))
+            with opened_workers(0) as workers:
+                train(begun, log, workers, arena, media)
 
 
 @pytest.fixture(scope="module")
@@ -91,16 +97,6 @@ def steps(folder: Path) -> dict[str, list[int]]:
     return {tag: [event.step for event in read(tag)] for kind, read in kinds.items() for tag in tags[kind]}
 
 
-def documented() -> set[str]:
-    cells = [line.split("|")[1] for line in DOCS.read_text().splitlines() if line.startswith("| `")]
-    return {tag for cell in cells for tag in re.findall(r"`([^`]+)`", cell)}
-
-
-def pattern(tag: str) -> str:
-    words = re.split(r"\b(K|RUNG|LAYER)\b", tag)
-    return "".join(HOLDERS.get(word, re.escape(word)) for word in words)
-
-
 def charted(found: EventAccumulator) -> Layout:
     last = found.Tensors("custom_scalars__config__")[-1]
     made = Layout()
@@ -108,21 +104,50 @@ def charted(found: EventAccumulator) -> Layout:
     return made
 
 
-def test_every_documented_tag_is_written_and_every_tag_is_documented(whole: Path) -> None:
+def test_every_tag_of_the_table_is_written_and_every_tag_is_in_the_table(whole: Path) -> None:
     written = {tag.removesuffix("/text_summary") for tag in steps(whole)} - {"custom_scalars__config__"}
-    missing = {tag for tag in documented() if not any(re.fullmatch(pattern(tag), each) for each in written)}
+    tags = {tag for metric in documented() for tag in metric.tags}
+    missing = {tag for tag in tags if not any(re.fullmatch(pattern(tag), each) for each in written)}
     assert ELSEWHERE - {"selfplay/target exponent"} <= missing <= ELSEWHERE
-    unknown = {each for each in written if not any(re.fullmatch(pattern(tag), each) for tag in documented())}
+    unknown = {each for each in written if not any(re.fullmatch(pattern(tag), each) for tag in tags)}
     assert unknown == set()
 
 
-def test_documents_name_each_tag_once() -> None:
-    cells = [line.split("|")[1] for line in DOCS.read_text().splitlines() if line.startswith("| `")]
-    tags = [tag for cell in cells for tag in re.findall(r"`([^`]+)`", cell)]
+def test_table_has_each_tag_once() -> None:
+    tags = [tag for metric in documented() for tag in metric.tags]
     assert len(tags) == len(set(tags)) > 70
 
 
-def test_curves_are_those_of_the_file(whole: Path) -> None:
+def test_page_of_tensorboard_holds_the_table() -> None:
+    assert PAGE.read_text() == page(), "python -m monitor.metrics --write"
+
+
+@pytest.mark.parametrize("source", sorted({metric.source for metric in documented()}))
+def test_source_of_a_metric_exists(source: str) -> None:
+    names = source.split(".")
+    for length in range(len(names) - 1, 0, -1):
+        with suppress(ModuleNotFoundError):
+            found: Any = importlib.import_module(".".join(names[:length]))
+            for name in names[length:]:
+                found = getattr(found, name)
+            return
+    raise AssertionError(source)
+
+
+def test_charts_draw_metrics_of_the_table_beside_their_own() -> None:
+    assert {tag for chart in CHARTS for tag in chart.beside} <= set(by_tag())
+
+
+def test_calibration_is_stored_with_each_iteration_and_counts_each_position_once(whole: Path) -> None:
+    rows = Rows(whole / CALIBRATION).rows
+    assert [row["games"] for row in rows] == [48, 96]
+    assert set(rows[0]["calibration"]) == {"value", "search"} and set(rows[1]["calibration"]) > {"EVAL"}
+    for row in rows:
+        counts = {name: sum(each[0] for each in bins) for name, bins in row["calibration"].items()}
+        assert len(set(counts.values())) == 1 and 0 < counts["value"] <= 2048
+
+
+def test_scalars_are_those_of_the_history(whole: Path) -> None:
     found, history = events(whole), History(whole / "curves.jsonl")
     assert set(found.Tags()["scalars"]) == set(history.names())
     for name in history.names():
@@ -145,17 +170,17 @@ def check_layout(folder: Path) -> None:
             matches = {name for name in known if re.match(tag, name)}
             assert len(matches) == 1, tag
             shown |= matches
-    assert known - shown <= {"learning/steps"}
+    assert known == shown
 
 
 def test_layout_names_only_tags_that_exist_and_three_at_most(whole: Path) -> None:
     check_layout(whole)
 
 
-def test_charts_of_names_that_nobody_has_are_left_out() -> None:
+def test_charts_without_metrics_are_left_out() -> None:
     assert layout([]) == {}
     assert layout(["loss/value"]) == {
-        "2. Is it learning?": {"loss: value's, and all together": ["Multiline", ["loss/value$"]]}
+        "2. Is it learning?": {"Loss of the value, and all losses": ["Multiline", ["loss/value$"]]}
     }
     assert layout(["elo/search", "elo/search low"]) == {}  # no band without both ends
 
@@ -189,20 +214,20 @@ def test_killed_and_resumed_there_is_no_step_twice_and_none_missing(whole: Path,
     for tag, came in found.items():
         assert all(a < b for a, b in pairwise(came)), (tag, came)
     for tag in expected:  # whom the arena lets a checkpoint meet depends on the games already played
-        if not tag.startswith(("about/co", "against/", "custom", "gradients", "look/calibration", "speed/")):
+        if not tag.startswith(("about/co", "against/", "custom", "gradients", "speed/")):
             assert found[tag] == expected[tag], tag
     check_layout(folder)
 
 
-def test_going_on_tells_again_what_the_file_has_of_that_point(tmp_path: Path) -> None:
+def test_resuming_writes_again_what_the_history_has_of_that_point(tmp_path: Path) -> None:
     with RunLog(tmp_path, 0, quiet=True) as log:
-        log.curves(8, {"loss/policy": 1.0})
-        log.curves(8, {"elo/search": 5.0})
-        log.show(8, Exhibits(texts={"about/game": "first"}))
-        log.curves(16, {"loss/policy": 0.5})
+        log.metrics(8, {"loss/policy": 1.0})
+        log.metrics(8, {"elo/search": 5.0})
+        log.show(8, Media(texts={"about/game": "first"}))
+        log.metrics(16, {"loss/policy": 0.5})
     for _ in range(2):
         with RunLog(tmp_path, 8, quiet=True) as log:
-            log.show(8, Exhibits(texts={"about/game": "again"}))
+            log.show(8, Media(texts={"about/game": "again"}))
     found = events(tmp_path)
     assert [(each.step, each.value) for each in found.Scalars("loss/policy")] == [(8, 1.0)]
     assert [(each.step, each.value) for each in found.Scalars("elo/search")] == [(8, 5.0)]
@@ -210,10 +235,10 @@ def test_going_on_tells_again_what_the_file_has_of_that_point(tmp_path: Path) ->
     assert [(each.step, each.tensor_proto.string_val[0]) for each in game] == [(8, b"again")]
 
 
-def test_what_a_kill_has_left_of_an_event_goes(tmp_path: Path) -> None:
+def test_torn_event_is_removed(tmp_path: Path) -> None:
     with RunLog(tmp_path, 0, quiet=True) as log:
-        log.curves(8, {"loss/policy": 1.0})
-        log.curves(16, {"loss/policy": 0.5})
+        log.metrics(8, {"loss/policy": 1.0})
+        log.metrics(16, {"loss/policy": 0.5})
     [path] = (tmp_path / "tb").iterdir()
     whole = path.read_bytes()
     for cut in (1, 5, 20):
@@ -223,39 +248,41 @@ def test_what_a_kill_has_left_of_an_event_goes(tmp_path: Path) -> None:
         assert [each.value for each in events(tmp_path).Scalars("loss/policy")] == [1.0]
 
 
-def test_what_follows_a_damaged_event_goes_and_the_curves_are_those_of_the_journal(tmp_path: Path) -> None:
+def test_what_follows_a_damaged_event_is_removed_and_the_values_are_those_of_the_history(tmp_path: Path) -> None:
     with RunLog(tmp_path, 0, quiet=True) as log:
         for games in (8, 16):
-            log.curves(games, {"loss/policy": games})
+            log.metrics(games, {"loss/policy": games})
     (path,) = (tmp_path / "tb").glob("events*")
     whole = path.read_bytes()
     at = whole.index(b"loss/policy") - 1  # the length of the first event's tag, which is now longer than the event
     path.write_bytes(whole[:at] + b"\x7f" + whole[at + 1 :])
     with RunLog(tmp_path, 16, quiet=True) as log:
-        log.curves(24, {"loss/policy": 24})
+        log.metrics(24, {"loss/policy": 24})
     assert [each.value for each in events(tmp_path).Scalars("loss/policy")] == [16.0, 24.0]
 
 
 def test_numbers_that_are_none_stay_out_of_histograms(tmp_path: Path) -> None:
     with RunLog(tmp_path, 0, quiet=True) as log:
-        log.show(8, Exhibits(histograms={"a": np.array([1.0, np.nan, 2.0]), "b": np.array([np.nan])}))
+        log.show(8, Media(histograms={"a": np.array([1.0, np.nan, 2.0]), "b": np.array([np.nan])}))
     found = events(tmp_path)
     assert found.Tags()["histograms"] == ["a"]
     assert found.Histograms("a")[0].histogram_value.num == 2
 
 
-class Clumsy(Gallery):
-    def exhibits(self, view: View) -> Exhibits:
+class Broken(MediaMaker):
+    def media(self, view: View, calibration: Any) -> Media:
         raise ValueError("no pencil")
 
 
-def test_what_cannot_be_drawn_is_said_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_failure_to_draw_is_one_line_and_does_not_end_the_run(tmp_path: Path) -> None:
     said: list[str] = []
     with (
         opened(str(tmp_path / "run"), tiny("evaluation.every=1"), Budget(games=16), str) as begun,
-        Told(begun, said) as log,
+        Quiet(begun, said) as log,
     ):
-        assert train(begun, log, 0, None, Clumsy(begun, GAME)).games == 16
+        media = Broken(GAME, begun.config.search, 8)
+        with opened_workers(0) as workers:
+            assert train(begun, log, workers, None, media).games == 16
     assert [line for line in said if line.startswith("no pictures")] == [
         f"no pictures after {games} games: ValueError: no pencil" for games in (8, 16)
     ]

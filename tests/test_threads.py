@@ -26,14 +26,14 @@ def idle():
         pass
 
 
-def test_what_is_called_gives_its_answer_or_its_error():
+def test_the_result_or_the_error_of_the_call_is_returned():
     assert interruptible(lambda: 3) == within(9, lambda: 3) == 3
     for run in (interruptible, lambda call: within(9, call)):
         with pytest.raises(ZeroDivisionError):
             run(lambda: 1 // 0)
 
 
-def test_compiled_code_is_told_to_stop_at_the_deadline_and_what_it_found_counts():
+def test_compiled_code_is_stopped_at_the_deadline_and_its_result_counts():
     run, flag, notes = compiled(spin), np.ones(1, np.uint8), np.zeros(3, np.uint8)
     run(flag, notes)  # compiles
     flag[0] = 0
@@ -54,7 +54,7 @@ def test_an_interrupt_stops_compiled_code_and_waits_until_it_has_stopped():
     assert ended.is_set()
 
 
-def test_what_cannot_be_stopped_is_left_behind_at_the_deadline():
+def test_a_call_that_cannot_be_stopped_is_abandoned_at_the_deadline():
     release = threading.Event()
     with pytest.raises(Overtime):
         interruptible(release.wait, deadline=time.perf_counter() + 0.05)
@@ -71,7 +71,7 @@ def test_the_stack_is_as_large_as_asked_for_and_only_there():
     assert threading.stack_size() == before
 
 
-def test_plain_python_that_never_ends_is_left_at_the_line_where_it_is():
+def test_plain_python_that_never_ends_is_interrupted_at_its_line():
     for _ in range(20):
         with pytest.raises(Overtime) as caught:
             within(0.01, idle)
@@ -88,7 +88,7 @@ def test_no_overtime_comes_late():
     assert answers > 0
 
 
-def test_rules_that_catch_every_exception_are_left_too():
+def test_rules_that_catch_every_exception_are_interrupted_too():
     def stubborn():
         while True:
             with suppress(Exception):

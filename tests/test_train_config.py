@@ -11,7 +11,8 @@ from base.errors import UserError
 from games import builtin_games, load
 from train.__main__ import main, parser
 from train.budget import Budget
-from train.config import FOLDER, compose, differences, of_table, read, to_toml
+from train.config import FOLDER, RENAMED, compose, differences, of_table, read, renamed, to_toml
+from train.evaluation import read_evaluation
 from train.run import name_for
 from train.start import configuration
 from train.state import Progress
@@ -22,9 +23,9 @@ GAME = load("tic_tac_toe")
 def test_later_files_and_changes_win(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text('net = "mlp:1x8"\n[search]\nc_init = 2\nfpu = 0.1\n')
-    found = compose(GAME, str(file), ["search.c_init=3.5", "net=resnet:1x8", "evaluation.rungs=['random']"])
+    found = compose(GAME, str(file), ["search.c_init=3.5", "net=resnet:1x8", "evaluation.reference_players=['random']"])
     assert (found.net, found.search.c_init, found.search.fpu) == ("resnet:1x8", 3.5, 0.1)
-    assert found.evaluation.rungs == ("random",)
+    assert found.evaluation.reference_players == ("random",)
     assert found.games == compose(GAME).games
 
 
@@ -42,7 +43,7 @@ def test_every_file_of_the_folder_can_be_read_and_names_a_game(file: Path) -> No
 
 
 def test_written_out_and_read_back_is_the_same(tmp_path: Path) -> None:
-    config = compose(GAME, None, ["seed=9", "learning.rate=1e-5", "evaluation.rungs=['uct:sims=5', 'a\"b\\\\']"])
+    config = compose(GAME, None, ["seed=9", "learning.rate=1e-5", "evaluation.reference_players=['uct:sims=5', 'a\"b\\\\']"])
     (tmp_path / "config.toml").write_text(to_toml(config))
     assert of_table(read(tmp_path / "config.toml")) == config
 
@@ -69,7 +70,7 @@ def test_difference_names_key_and_both_values() -> None:
         ("learning.rate=inf", "learning.rate: expected a finite number, got inf"),
         ("learning.precision=fp8", 'learning.precision: expected one of fp32, bf16, got "fp8"'),
         ("search=1", "search: expected a section, got 1"),
-        ("evaluation.rungs=random", 'evaluation.rungs: expected a list, got "random"'),
+        ("evaluation.reference_players=random", 'evaluation.reference_players: expected a list, got "random"'),
         ("games=0", "games: expected at least 1"),
         ("game='chess'", "game: expected it on the command line alone"),
     ],
@@ -162,3 +163,42 @@ def test_wrong_budget_is_refused(make: Any, words: str) -> None:
 def test_run_is_called_like_its_game_in_letters_for_folders() -> None:
     assert name_for("go:size=9,komi=7.5") == "go-size-9-komi-7.5"
     assert name_for("tic_tac_toe") == "tic_tac_toe"
+
+
+# ── runs of older versions ──
+
+OLD = Path(__file__).parent / "data" / "old_run"
+
+
+def test_configuration_with_old_keys_is_read_with_their_meaning() -> None:
+    text = (OLD / "config.toml").read_text()
+    assert all(f"\n{old.partition('.')[2]} = " in text for old in RENAMED)
+    config = of_table(read(OLD / "config.toml", stored=True))
+    assert (config.evaluation.reference_players, config.evaluation.reference_games) == (("random", "uct:sims=10"), 4)
+    assert of_table(renamed({"game": config.game, "search": {"glance": False}})) != config
+    again = to_toml(config)
+    assert "reference_games = 4" in again and "rung" not in again
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("evaluation.rungs=['random']", "evaluation.reference_players=['random']"),
+        ("evaluation.rung_games=7", "evaluation.reference_games=7"),
+    ],
+)
+def test_old_key_on_the_command_line_is_the_new_one(old: str, new: str) -> None:
+    assert compose(GAME, None, [old]) == compose(GAME, None, [new]) != compose(GAME)
+
+
+def test_old_key_beside_its_new_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "both.toml").write_text("[evaluation]\nrung_games = 3\nreference_games = 4\n")
+    words = r"both\.toml: evaluation\.rung_games: expected evaluation\.reference_games alone, .* got both"
+    with pytest.raises(UserError, match=words):
+        read(tmp_path / "both.toml")
+
+
+def test_evaluation_of_an_older_version_is_read() -> None:
+    found = read_evaluation(OLD / "00000064.arena.json")
+    assert found.line.startswith("Elo ") and len(found.elo) == 3
+    assert found.metrics["elo/search"] == found.elo[0] and found.details["search"]["elo"] is not None

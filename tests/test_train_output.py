@@ -1,4 +1,4 @@
-"""What a run says: curves without doubled steps, evaluations by the arena, the way on at the end."""
+"""The output of a run: metrics without doubled steps, evaluations by the arena, commands at the end."""
 
 import errno
 import multiprocessing
@@ -13,11 +13,11 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from arena.players import make_player
 from base.errors import UserError
 from games.record import read_records
+from monitor.history import History
+from monitor.log import RunLog, compact
 from selfplay.workers import play_games
 from train import loop
 from train.__main__ import parser
-from train.journal import History
-from train.log import RunLog, compact
 from train.start import start
 
 
@@ -27,13 +27,13 @@ def curve(folder: Path, name: str) -> list[tuple[int, float]]:
     return [(event.step, event.value) for event in events.Scalars(name)]
 
 
-def test_curves_of_a_run_that_goes_on_have_no_step_twice(tmp_path: Path) -> None:
+def test_metrics_of_a_resumed_run_have_no_step_twice(tmp_path: Path) -> None:
     with RunLog(tmp_path, 0, quiet=True) as log:
         for games in (8, 16, 24):
-            log.curves(games, {"loss/policy": 1.0})
+            log.metrics(games, {"loss/policy": 1.0})
     with RunLog(tmp_path, 16, quiet=True) as log:  # killed before the state at 24 was saved
         for games in (24, 32):
-            log.curves(games, {"loss/policy": 2.0})
+            log.metrics(games, {"loss/policy": 2.0})
     wanted = [(8, 1.0), (16, 1.0), (24, 2.0), (32, 2.0)]
     assert curve(tmp_path / "tb", "loss/policy") == wanted
     assert list(zip(*History(tmp_path / "curves.jsonl").series("loss/policy"), strict=True)) == wanted
@@ -51,7 +51,7 @@ def test_net_is_a_player_by_the_name_of_its_run(tmp_path: Path, monkeypatch: Any
     assert policy.action == max(policy.actions, key=lambda each: each.prior or 0).action
 
 
-def test_command_ends_with_the_way_on_and_a_complete_run_says_so(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_command_ends_with_further_commands_and_a_complete_run_is_reported(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     from train.__main__ import parser
 
     monkeypatch.chdir(tmp_path)
@@ -94,7 +94,7 @@ def test_lost_worker_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
     options = parser().parse_args(words + [word for change in changes for word in ("--set", change)])
     with monkeypatch.context() as patch:
         patch.setattr(loop, "play_games", killing)
-        with pytest.raises(UserError, match=r"run: worker was killed by SIGKILL .*the same command goes on"):
+        with pytest.raises(UserError, match=r"run: worker was killed by SIGKILL .*the same command resumes the run"):
             start(options)
     kept = [record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)]
     assert len(kept) >= 3
@@ -103,13 +103,13 @@ def test_lost_worker_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
     assert sorted(record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)) == list(range(16))
 
 
-def test_full_disk_names_the_run_and_the_way_on(tmp_path: Path, monkeypatch: Any) -> None:
+def test_full_disk_names_the_run_and_how_to_resume(tmp_path: Path, monkeypatch: Any) -> None:
     def full(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     options = parser().parse_args(["tic_tac_toe", "--run", str(tmp_path / "run"), "--set", "evaluation.every=0"])
     monkeypatch.setattr("train.start.train", full)
-    with pytest.raises(UserError, match="run: No space left on device; nothing is lost, the same command goes on"):
+    with pytest.raises(UserError, match="run: No space left on device; nothing is lost, the same command resumes the run"):
         start(options)
 
 

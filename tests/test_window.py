@@ -10,7 +10,7 @@ from base.errors import UserError
 from base.seeds import below, generator, uniform
 from games import CHANCE, Game, load
 from games.record import GameRecord, make_record
-from train.window import Window, WindowSettings
+from train.window import Window, WindowSettings, check
 
 GAMES = ["tic_tac_toe", "chess", "dots_and_boxes:rows=2,cols=2,players=3", "backgammon:start=hyper"]
 
@@ -60,8 +60,8 @@ def test_batch_is_what_replaying_the_record_gives(name: str) -> None:
     game = load(name)
     records = [played(game, seed, most=60) for seed in range(4)]
     window = Window(game, WindowSettings())
-    window.extend(records[:2])
-    window.extend(records[2:])
+    window.extend(check(game, records[:2]))
+    window.extend(check(game, records[2:]))
     wanted = [each for record in records for each in expected(game, record)]
     assert len(window) == window.made == len(wanted)
     found = window.positions(window._samples)
@@ -72,7 +72,7 @@ def test_batch_is_what_replaying_the_record_gives(name: str) -> None:
 def test_drawn_positions_are_turned_as_the_game_turns() -> None:
     game = load("tic_tac_toe")
     window = Window(game, WindowSettings())
-    window.extend([played(game, seed) for seed in range(3)])
+    window.extend(check(game, [played(game, seed) for seed in range(3)]))
     batch = window.batch(np.random.default_rng(1), 500)
     empty = batch.observations.reshape(500, -1, 9).sum(1) == 0
     np.testing.assert_array_equal(batch.legal, empty)
@@ -85,7 +85,7 @@ def test_drawn_positions_are_turned_as_the_game_turns() -> None:
 def test_same_generator_same_batch() -> None:
     game = load("tic_tac_toe")
     window = Window(game, WindowSettings())
-    window.extend([played(game, 1)])
+    window.extend(check(game, [played(game, 1)]))
     one, two = (window.batch(np.random.default_rng(5), 64) for _ in range(2))
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -95,7 +95,7 @@ def test_fast_positions_train_the_value_alone() -> None:
     game = load("tic_tac_toe")
     record = played(game, 3)
     window = Window(game, WindowSettings(fast=True))
-    window.extend([record])
+    window.extend(check(game, [record]))
     assert len(window) == len(record) > record.searched.sum()
     batch = window.positions(window._samples)
     np.testing.assert_array_equal(batch.policies.sum(1) > 0, record.searched == 1)
@@ -117,7 +117,7 @@ def test_oldest_games_are_forgotten_whole_and_memory_is_bounded() -> None:
     window = Window(game, settings)
     sizes = []
     for record in records:
-        window.extend([record])
+        window.extend(check(game, [record]))
         wanted = settings.size(window.made)
         assert wanted <= len(window) < wanted + 9
         sizes.append(window.bytes())
@@ -131,9 +131,9 @@ def test_window_does_not_depend_on_how_its_games_came() -> None:
     records = [played(game, seed) for seed in range(40)]
     settings = WindowSettings(constant=30, most=60)
     one, many = Window(game, settings), Window(game, settings)
-    one.extend(records)
+    one.extend(check(game, records))
     for start in range(0, 40, 7):
-        many.extend(records[start : start + 7])
+        many.extend(check(game, records[start : start + 7]))
     for a, b in zip(one.batch(np.random.default_rng(1), 99), many.batch(np.random.default_rng(1), 99), strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -159,11 +159,22 @@ def test_settings_that_make_no_sense_are_refused(change: dict[str, Any], words: 
 
 def test_evenly_chosen_plies_are_all_or_as_many_at_equal_distances() -> None:
     game = load("tic_tac_toe")
-    window = Window.of(game, [played(game, seed) for seed in range(20)])
+    window = Window.of(game, check(game, [played(game, seed) for seed in range(20)]))
     np.testing.assert_array_equal(window.evenly(10_000), window._samples)
     few = window.evenly(10)
     assert len(few) == 10 and set(np.diff(np.searchsorted(window._samples, few))) <= {
         len(window) // 10,
         len(window) // 10 + 1,
     }
-    assert len(Window.of(game, []).evenly(10)) == 0
+    assert len(Window.of(game, check(game, [])).evenly(10)) == 0
+
+
+def test_checked_games_have_their_movers_and_records_of_other_rules_are_refused() -> None:
+    game = load("backgammon")
+    records = [played(game, seed) for seed in range(2)]
+    found = check(game, records)
+    for record, movers in zip(found.records, found.movers, strict=True):
+        wanted = [game.to_move(state) for state, _ in record.replay(game)][: len(record)]
+        assert movers.tolist() == wanted and -1 in wanted
+    with pytest.raises(UserError, match="expected"):
+        check(load("tic_tac_toe"), records)

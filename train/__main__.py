@@ -2,13 +2,13 @@
 
 python -m train connect_four --minutes 10
 python -m train tic_tac_toe --games 5000 --run first --set net=mlp:2x64 --set selfplay.simulations=32
-python -m train connect_four --run first                   # goes on where it stopped, whatever stopped it
-python -m train report first                               # what came of it, as one HTML page
+python -m train connect_four --run first                   # resumes where it stopped, whatever stopped it
+python -m train report first                               # the run as one HTML page
 python -m train chess --from-games lichess.pgn             # learns from recorded games first, then from its own
 python -m train chess --eval-only --from-games lichess.pgn # the linear EVAL alone, in seconds
 
 A run lives in runs/NAME; its configuration is composed of configs/base.toml, configs/GAME.toml (or --config) and --set. Ctrl-C loses
-nothing: the same command goes on.
+nothing: the same command resumes the run.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from base.local_workers import cores
 
 def main(argv: Sequence[str]) -> int:
     if argv[:1] == ["report"]:
-        from train.report.page import main as report
+        from monitor.report.page import main as report
+        from train.run_reader import find
 
-        return report(argv[1:])
+        return report(argv[1:], find)
     options = parser().parse_args(argv)
     if options.workers < 0:
         raise UserError(f"workers: expected 0 or more, got {options.workers}")
@@ -44,10 +45,8 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> Arguments:
     found = Arguments(description=__doc__)
-    found.add_argument(
-        "game", metavar="GAME", help="a game with its options, or a file.py; or `report RUN` (no game is called so)"
-    )
-    found.add_argument("--run", metavar="NAME", help="its folder is runs/NAME; without it, called like the game")
+    found.add_argument("game", metavar="GAME", help="a game with its options, or a file.py; or `report RUN`")
+    found.add_argument("--run", metavar="NAME", help="its folder is runs/NAME; without it, the name of the game")
     found.add_argument("--config", metavar="FILE", help="TOML, instead of configs/GAME.toml")
     found.add_argument(
         "--set",
@@ -57,7 +56,7 @@ def parser() -> Arguments:
         help="one key of the configuration, as in search.c_init=1.5",
     )
     budget = found.add_mutually_exclusive_group()
-    budget.add_argument("--minutes", type=positive, metavar="M", help="how long it goes on, all its processes together")
+    budget.add_argument("--minutes", type=positive, metavar="M", help="how long it runs, all its processes together")
     budget.add_argument(
         "--games", type=positive_whole, metavar="N", help="or how many games it plays, in whole iterations"
     )

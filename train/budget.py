@@ -1,4 +1,4 @@
-"""How long a run goes on: so many games, or so many minutes of all the processes that carried it."""
+"""How long a run lasts: so many games, or so many minutes of all its processes together."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Budget:
     games: int = 0
     """Rounded up to whole iterations. 0: no such limit."""
     minutes: float = 0.0
-    """By the clock, the evaluations between iterations included. What is prepared before the first game (rungs, solved positions) and
-    the evaluation of the last checkpoint come on top. 0: no such limit."""
+    """By the clock, the evaluations between iterations included. What is prepared before the first game
+    (reference players, solved positions) and the evaluation of the last checkpoint come on top. 0: no such limit."""
 
     def __post_init__(self) -> None:
         for name in ("games", "minutes"):
@@ -47,5 +47,5 @@ class Budget:
         return seconds + half > 60 * self.minutes
 
     def iterations(self, games: int) -> int | None:
-        """How many there will be of so many games each; None where nobody knows."""
+        """How many there will be of so many games each; None where that is unknown."""
         return math.ceil(self.games / games) if self.games else None

@@ -5,23 +5,23 @@
     --config FILE                 instead of the second
     --set search.c_init=1.5       last
 
-A key is `section.name` as in the files. Each section's dataclass stands beside what it configures, with a sentence and the papers'
-value under each field. What comes of it all is written to `runs/NAME/config.toml`, and a run goes on with that configuration or not
-at all.
+A key is `section.name` as in the files. Each section's dataclass is next to what it configures, with a sentence and the papers'
+value under each field. The result is written to `runs/NAME/config.toml`, and a run resumes with that configuration only. Keys that were
+renamed (`RENAMED`) are accepted under their old names too, in files and in `--set`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 import tomllib
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar
 
-from base.errors import UserError, nearest
+from base.errors import UserError, nearest, nearest_of
+from base.values import Misfit, checked
 from games import Game
 from mcts.puct import PUCT
 from mcts.settings import SearchSettings
@@ -36,10 +36,17 @@ FOLDER = Path(__file__).parent.parent / "configs"
 
 T = TypeVar("T")
 
+RENAMED = {
+    "evaluation.rungs": "evaluation.reference_players",
+    "evaluation.rung_games": "evaluation.reference_games",
+    "search.glance": "search.immediate_wins",
+}
+"""Old key: the key that has its meaning now."""
+
 
 @dataclass(frozen=True)
 class Config:
-    """All that a run's result depends on, except how long it runs. The number of workers is not here: it changes nothing."""
+    """Everything that a run's result depends on, except its length. The number of workers is not part of it: it changes nothing."""
 
     game: str
     """The game with its options, as `games.load` takes it."""
@@ -106,6 +113,7 @@ def read(path: Path, stored: bool = False) -> dict[str, Any]:
     if stored:
         table = _renewed(table)
     try:
+        table = renamed(table)
         of_table({"game": ""} | table)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
@@ -120,8 +128,6 @@ def _renewed(table: dict[str, Any]) -> dict[str, Any]:
     """A run's configuration as this program writes it: renamed keys, and no keys of other methods of search, which once had a value
     too."""
     search = dict(table.get("search", {}))
-    if "glance" in search:
-        search["immediate_wins"] = search.pop("glance")
     known = _keys(settings_class(str(search.get("method", "puct"))))
     others = set().union(*(_keys(settings_class(each)) for each in names())) - known
     return table | {"search": {key: value for key, value in search.items() if key not in others}}
@@ -167,7 +173,19 @@ def _of_change(change: str) -> dict[str, Any]:
         value = text.strip()
     for name in reversed(names):
         value = {name: value}
-    found: dict[str, Any] = value
+    return renamed(value)
+
+
+def renamed(table: Mapping[str, Any]) -> dict[str, Any]:
+    """With today's names for old keys. An old key next to its new name is refused."""
+    found = {key: dict(value) if isinstance(value, dict) else value for key, value in table.items()}
+    for old, new in RENAMED.items():
+        (section, before), (_, after) = old.split("."), new.split(".")
+        inner = found.get(section)
+        if isinstance(inner, dict) and before in inner:
+            if after in inner:
+                raise UserError(f"{old}: expected {new} alone, which is its new name, got both")
+            inner[after] = inner.pop(before)
     return found
 
 
@@ -185,8 +203,7 @@ def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
     given: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
-            near = nearest(key, known) or _elsewhere(key, where)
-            raise UserError(f"unknown key '{where}{key}'{near}")
+            raise UserError(f"unknown key '{where}{key}'{_near(key, known, where)}")
         if is_dataclass(hints[key]):
             if not isinstance(value, dict):
                 raise UserError(f"{where}{key}: expected a section, got {_written(value)}")
@@ -219,38 +236,21 @@ def _keys(kind: type[SearchSettings]) -> set[str]:
     return {each.name for each in fields(kind)}
 
 
-def _elsewhere(key: str, where: str) -> str:
-    """The nearest key of any section."""
+def _near(key: str, known: list[str], where: str) -> str:
+    """A key without its section is found in the sections, those of every search method among them."""
     if where:
-        return ""
-    sections = {each.name: typing.get_type_hints(Config)[each.name] for each in fields(Config)}
-    inner = {
-        name.name: f"{section}.{name.name}"
-        for section, kind in sections.items()
-        if is_dataclass(kind)
-        for name in fields(kind)
-    }
-    near = nearest(key, inner)
-    return f"; did you mean '{inner[near.split(chr(39))[1]]}'?" if near else ""
+        return nearest(key, known)
+    sections = [(name, kind) for name, kind in typing.get_type_hints(Config).items() if is_dataclass(kind)]
+    sections += [("search", settings_class(name)) for name in names()]
+    inner = {each.name: f"{section}.{each.name}" for section, kind in sections for each in fields(kind)}
+    return nearest(key, known) or nearest_of(key, inner)
 
 
 def _checked(kind: Any, value: Any, where: str) -> Any:
-    """The value, if it is of the field's type; whole numbers stand for fractions too."""
-    if get_origin(kind) is Literal:
-        if value not in get_args(kind):
-            raise UserError(f"{where}: expected one of {', '.join(map(str, get_args(kind)))}, got {_written(value)}")
-        return value
-    words = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text"}
-    if get_origin(kind) is tuple:
-        inner = get_args(kind)[0]
-        if not isinstance(value, list | tuple):
-            raise UserError(f"{where}: expected a list, got {_written(value)}")
-        return tuple(_checked(inner, each, where) for each in value)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if type(value) is not kind or (kind is float and not math.isfinite(value)):
-        raise UserError(f"{where}: expected {words[kind]}, got {_written(value)}")
-    return value
+    try:
+        return checked(kind, value)
+    except Misfit as wrong:
+        raise UserError(f"{where}: expected {wrong.expected}, got {_written(wrong.got)}") from None
 
 
 def _written(value: Any) -> str:

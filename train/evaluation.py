@@ -1,12 +1,12 @@
-"""How strong a checkpoint is, asked every few iterations: its Elo on the game's standard scale, and its accuracy against the solver.
+"""How strong a checkpoint is, measured every few iterations: its Elo on the game's standard scale, and its accuracy against the solver.
 
-    evaluate = Arena(settings, workers)
-    evaluate.prepare(game, log)                     # the rungs' own games and the solved positions, where they are missing
-    found = evaluate(game, checkpoint, seed, log)   # found.line, found.curves, found.elo
+    evaluate = ArenaEvaluation(settings, workers)
+    evaluate.prepare(game, log)                     # games between reference players and solved positions, where they are missing
+    found = evaluate(game, checkpoint, seed, log)   # found.line, found.metrics, found.elo
     print(evaluate.table(game, {checkpoint: "the last one"}))
 
 The scale is that of `python -m arena rate` (arena/ladder/scale.py): the same reference players, openings and results, in
-runs/ladders/GAME.sqlite. So what a run has measured counts there, and the other way round. A game of two without reference players gets
+runs/ladders/GAME.sqlite. So results of runs count there, and the other way round. A game of two without reference players gets
 a scale from the players of the configuration, with the random player as 0. Where more than two play there is no Elo: a match against
 each of them.
 """
@@ -29,38 +29,39 @@ from arena.players import make_player
 from arena.solved_positions import draw_positions
 from arena.tally import Estimate
 from base.errors import UserError, require
+from base.files import read_json
 from base.options import written
 from base.workers import Workers
 from games import Game
-from train.log import RunLog
+from monitor.log import RunLog
 
-ANCHOR = "random"  # of a game without standard rungs
+ANCHOR = "random"  # of a game without standard reference players
 FIRST_STAGE = 1  # the solved positions are of later fifths of a game than the first, which takes minutes
 
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """What the arena is asked. Nothing here changes what is learned."""
+    """What the arena measures. Nothing here changes what is learned."""
 
     every: int = 10
     """Iterations between evaluations; the last checkpoint is always evaluated. 0: never."""
-    rungs: tuple[str, ...] = ("random", "uct:sims=10", "uct:sims=30", "uct:sims=100", "uct:sims=1000")
-    """Whom the checkpoint plays: those of the standard rungs that are quick, or others, as `python -m arena players` has them."""
-    rung_games: int = 60
-    """Of a rung against the others, in the mean, before the first checkpoint is measured; once for all runs of a game."""
+    reference_players: tuple[str, ...] = ("random", "uct:sims=10", "uct:sims=30", "uct:sims=100", "uct:sims=1000")
+    """Opponents of the checkpoint: the quick ones of the standard scale, or others, as `python -m arena players` lists them."""
+    reference_games: int = 60
+    """Of a reference player against the others, mean, before the first checkpoint is measured; once for all runs of a game."""
     games: int = 50
-    """Of the checkpoint each time, and as many of its policy alone, against the rungs that tell most. Where more than two play: of the
-    checkpoint, against all of them evenly, in whole blocks."""
+    """Of the checkpoint each time, and as many of its policy alone, against the reference players nearest in strength. Where more than
+    two play: of the checkpoint, against all of them evenly, in whole blocks."""
     simulations: int = 100
     """Of the checkpoint's own search, each move."""
     sample: int = 0
-    """Positions on which its moves are judged by the solver, of the last four fifths of games that the solver can do. 0: none."""
+    """Positions on which the solver checks its moves, of the last four fifths of games that it can solve. 0: none."""
 
     def __post_init__(self) -> None:
         require(self, "0 or more", lambda n: n >= 0, "every", "sample")
-        require(self, "at least 1", lambda n: n >= 1, "rung_games", "games", "simulations")
-        if not self.rungs:
-            raise UserError("rungs: expected one player at least, got none")
+        require(self, "at least 1", lambda n: n >= 1, "reference_games", "games", "simulations")
+        if not self.reference_players:
+            raise UserError("reference_players: expected one player at least, got none")
 
 
 @dataclass(frozen=True)
@@ -69,21 +70,29 @@ class Evaluation:
 
     line: str
     """For the screen."""
-    curves: Mapping[str, float] = field(default_factory=dict)
-    """For TensorBoard."""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """By tag."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """Of the place on the scale, of each match and of each accuracy, as `--json` gives them."""
     elo: tuple[float, ...] = ()
     """Of the search on the game's scale, and the ends of its interval of 95 %; empty where there is none."""
 
 
+def read_evaluation(path: Path) -> Evaluation:
+    """A file of runs/NAME/eval. Older ones have `curves` for `metrics`."""
+    table = read_json(path)
+    if isinstance(table, dict) and "curves" in table:
+        table["metrics"] = table.pop("curves")
+    return Evaluation(**table)
+
+
 class Evaluate(Protocol):
-    """What the loop asks of whoever measures."""
+    """What the loop calls to measure a checkpoint."""
 
     def __call__(self, game: Game, checkpoint: Path, seed: int, log: RunLog, /) -> Evaluation: ...
 
 
-class Arena:
+class ArenaEvaluation:
     """Measures as `python -m arena` does."""
 
     def __init__(self, settings: EvaluationSettings, workers: Workers | int, file: Path | None = None) -> None:
@@ -91,7 +100,7 @@ class Arena:
         self.settings, self.workers, self.file = settings, workers, file
 
     def player(self, checkpoint: Path) -> str:
-        """The checkpoint as it is measured."""
+        """The player that is measured."""
         return f"net:{written(str(checkpoint))},sims={self.settings.simulations}"
 
     def players(self, checkpoint: Path) -> dict[str, str]:
@@ -99,33 +108,35 @@ class Arena:
         return {"search": self.player(checkpoint), "policy": f"net:{written(str(checkpoint))},sims=0"}
 
     def prepare(self, game: Game, log: RunLog) -> None:
-        """What is done once and kept for all runs: the rungs play each other, positions are solved. A wrong rung is refused."""
-        how = self.settings
+        """What is done once for all runs: games between the reference players, solved positions. An unknown player is refused."""
+        settings = self.settings
         if game.players == 2:
             with self._scale(game) as scale:
-                if missing := scale.missing(how.rung_games):
-                    log.say(f"the rungs of {game.name} lack {missing} games among themselves: those come first, once")
-                    with log.progress("games of the rungs", "game") as progress:
-                        scale.prepare(how.rung_games, self.workers, progress)
+                if missing := scale.missing(settings.reference_games):
+                    log.say(
+                        f"{missing} games between the reference players of {game.name} are missing: they are played first, once"
+                    )
+                    with log.progress("reference players", "game") as progress:
+                        scale.prepare(settings.reference_games, self.workers, progress)
                     if scale.ladder.is_interrupted:
                         raise KeyboardInterrupt
         else:
-            for rung in how.rungs:
-                make_player(rung, game)
-        if how.sample:
+            for player in settings.reference_players:
+                make_player(player, game)
+        if settings.sample:
             with log.progress("solving", "position") as progress:
-                draw_positions(game, how.sample, 1, self.workers, progress, FIRST_STAGE)
+                draw_positions(game, settings.sample, 1, self.workers, progress, FIRST_STAGE)
 
     def __call__(self, game: Game, checkpoint: Path, seed: int, log: RunLog, /) -> Evaluation:
         ways = self._places(game, checkpoint, log) if game.players == 2 else self._matches(game, checkpoint, seed, log)
         if self.settings.sample:
             ways.append(self._accuracy(game, checkpoint, log))
-        curves = {name: value for each in ways for name, value in each.curves.items()}
+        values = {name: value for each in ways for name, value in each.metrics.items()}
         details = {name: value for each in ways for name, value in each.details.items()}
-        return Evaluation(", ".join(each.line for each in ways), curves, details, ways[0].elo)
+        return Evaluation(", ".join(each.line for each in ways), values, details, ways[0].elo)
 
     def table(self, game: Game, checkpoints: Mapping[Path, str]) -> str:
-        """Where these stand among the rungs, under the names that are given to them; '' where there is no ladder."""
+        """These among the reference players, under the given names; '' where there is no ladder."""
         if game.players != 2:
             return ""
         with self._scale(game) as scale:
@@ -133,9 +144,9 @@ class Arena:
 
     @contextmanager
     def _scale(self, game: Game) -> Iterator[Scale]:
-        rungs, chosen = rungs_of(game, self.settings), self.settings.rungs
+        players, chosen = players_of(game, self.settings), self.settings.reference_players
         with LadderResults(self.file or default_file(game), game) as store:
-            yield Scale(game, rungs, store, opponents=chosen)
+            yield Scale(game, players, store, opponents=chosen)
 
     def _places(self, game: Game, checkpoint: Path, log: RunLog) -> list[Evaluation]:
         """Of the search, and of the policy alone."""
@@ -153,52 +164,54 @@ class Arena:
                 else:
                     elo = (row.elo, row.low, row.high)
                     line = f"{words} {signed(row.elo)} {row.interval}"
-                    found.append(Evaluation(line, _curves(f"elo/{name}", Estimate(*elo)) | met, details, elo))
+                    found.append(Evaluation(line, _interval(f"elo/{name}", Estimate(*elo)) | met, details, elo))
         return found
 
     def _matches(self, game: Game, checkpoint: Path, seed: int, log: RunLog) -> list[Evaluation]:
-        """One against each rung."""
+        """One against each reference player."""
         found = []
-        for rung in self.settings.rungs:
-            match = Match(game, self.player(checkpoint), rung, seed)
-            blocks = max(1, round(self.settings.games / len(self.settings.rungs) / match.block_size))
+        for opponent in self.settings.reference_players:
+            match = Match(game, self.player(checkpoint), opponent, seed)
+            blocks = max(1, round(self.settings.games / len(self.settings.reference_players) / match.block_size))
             total = blocks * match.block_size
-            with log.progress(f"against {rung}", "game") as progress:
+            with log.progress(f"against {opponent}", "game") as progress:
                 tally = match.play(blocks, self.workers, progress=lambda so_far, _: progress(so_far.games, total))  # noqa: B023
             if match.is_interrupted:
                 raise KeyboardInterrupt
             utility = tally.utility(0)
-            curves = _shares(rung, tally.results.sum(0)) | _curves(f"against/{rung} utility", utility)
-            found.append(Evaluation(_utility(utility, rung), curves, {rung: tally.as_json()}))
+            values = _shares(opponent, tally.results.sum(0)) | _interval(f"against/{opponent} utility", utility)
+            found.append(Evaluation(_utility(utility, opponent), values, {opponent: tally.as_json()}))
         return found
 
     def _accuracy(self, game: Game, checkpoint: Path, log: RunLog) -> Evaluation:
         """Of the search, and of the policy alone."""
         sample = draw_positions(game, self.settings.sample, 1, self.workers, first_stage=FIRST_STAGE).positions
         words: list[str] = []
-        curves: dict[str, float] = {}
+        values: dict[str, float] = {}
         details: dict[str, Any] = {}
         for name, player in self.players(checkpoint).items():
             with log.progress(f"accuracy, {name}", "move") as progress:
                 found = measure(game, make_player(player, game), sample, self.workers, progress)
             share = found.kept.share or 0.0
             words.append(f"{name} keeps {share:.1%}")
-            curves |= {f"accuracy/{name}": share, f"brier/{name}": found.brier.mean}
+            values |= {f"accuracy/{name}": share, f"brier/{name}": found.brier.mean}
             for stage, kept in found.stages.items() if name == "search" else ():
-                curves[f"accuracy/search stage {stage}"] = kept.share or 0.0
+                values[f"accuracy/search stage {stage}"] = kept.share or 0.0
             details[f"accuracy/{name}"] = found.as_json()
-        return Evaluation(", ".join(words), curves, details)
+        return Evaluation(", ".join(words), values, details)
 
 
-def rungs_of(game: Game, how: EvaluationSettings) -> ReferencePlayers:
+def players_of(game: Game, settings: EvaluationSettings) -> ReferencePlayers:
     """The scale of a game of two."""
     if has_reference_players(game):
         return reference_players(game)
-    return ReferencePlayers(tuple(dict.fromkeys([ANCHOR, *how.rungs])), ANCHOR, standard_openings(game))
+    return ReferencePlayers(
+        tuple(dict.fromkeys([ANCHOR, *settings.reference_players])), ANCHOR, standard_openings(game)
+    )
 
 
 def _met(place: Place) -> dict[str, float]:
-    """Of each rung: its own Elo, and how the games against it ended."""
+    """Of each reference player: its own Elo, and how the games against it ended."""
     found: dict[str, float] = {}
     for row in place.standings.rows:
         if row.elo is not None and row.player in place.ladder.players and row.player != place.player:
@@ -207,18 +220,18 @@ def _met(place: Place) -> dict[str, float]:
     return found
 
 
-def _shares(rung: str, outcomes: Iterable[int]) -> dict[str, float]:
+def _shares(opponent: str, outcomes: Iterable[int]) -> dict[str, float]:
     """Wins, draws and losses."""
     counts = [int(each) for each in outcomes]
     words = ("wins", "draws", "losses")
-    return {f"against/{rung} {word}": n / sum(counts) for word, n in zip(words, counts, strict=True) if sum(counts)}
+    return {f"against/{opponent} {word}": n / sum(counts) for word, n in zip(words, counts, strict=True) if sum(counts)}
 
 
-def _utility(found: Estimate, rung: str) -> str:
+def _utility(found: Estimate, opponent: str) -> str:
     value, low, high = (0.0 if each is None else each for each in found)
-    return f"utility {value:+.2f} [{low:+.2f}, {high:+.2f}] against {rung}"
+    return f"utility {value:+.2f} [{low:+.2f}, {high:+.2f}] against {opponent}"
 
 
-def _curves(name: str, found: Estimate) -> dict[str, float]:
+def _interval(name: str, found: Estimate) -> dict[str, float]:
     ends = zip((name, f"{name} low", f"{name} high"), found, strict=True)
     return {each: value for each, value in ends if value is not None}

@@ -1,8 +1,8 @@
 """The games of a run on disk: one framed log per iteration, `runs/NAME/games/000012.log`.
 
 A game is kept from the moment it was appended, whatever kills the process; a torn tail is cut off by the log itself. Games are known by
-their number and by the hash of the weights that played them: what a killed or repaired run left here is used where it is what would be
-played again, and played again where it is not.
+their number and by the hash of the weights that played them: what a killed or repaired run left here is used if the same weights would
+play it again, and played again otherwise.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Literal
 
 from base.errors import UserError
-from base.log import LogWriter, read_log
+from base.framed_log import LogWriter, read_log
 from games import Game
 from games.record import GameRecord
 
 
 class GameLog:
-    """The games of one iteration, by number. `report` gets one line for whatever is wrong with the file."""
+    """The games of one iteration, by number. `report` gets one line for each thing that is wrong with the file."""
 
     def __init__(self, folder: Path, iteration: int, game: Game, net: str, report: Callable[[str], object]) -> None:
         self.path, self.game = folder / f"{iteration:06}.log", game
@@ -65,7 +65,7 @@ def games_of(folder: Path, iteration: int, game: Game, report: Callable[[str], o
     """The games of a finished iteration, in the order of their numbers."""
     path = folder / f"{iteration:06}.log"
     if not path.exists():
-        report(f"{path}: the games of this iteration are gone; going on without them")
+        report(f"{path}: the games of this iteration are gone; resuming without them")
         return []
     repair(path, report)
     return in_order(path, game)

@@ -1,16 +1,15 @@
 """What learns: a network, its optimizer, and the running mean of its weights, which plays.
 
-    learner = Learner(game, net, settings, seed)
-    losses = learner.learn(window, steps, rng, progress)
+    learner = Learner(game, net, settings)
+    learned = learner.learn(window, steps, rng, progress)
     learner.mean                                        # the net that plays next
-    learner.tensors() / learner.restore(tensors)        # everything, to go on exactly there
+    learner.tensors() / learner.restore(tensors, steps) # everything, to resume exactly there
 
-The loss is that of AlphaZero (Silver et al. 2018): cross-entropy of the policy with the search's distribution over the legal actions,
-plus that of the value with how the game ended, mixed with what the search expected. Positions without a policy to learn train the value
-alone. AdamW (Loshchilov and Hutter 2019) with warm-up, a constant rate, and a cosine down at the end of the budget.
+The losses and their weights are train/losses.py. AdamW (Loshchilov and Hutter 2019) with warm-up, a constant rate, and a cosine down at
+the end of the budget.
 
-Equal weights, batches and settings give equal bits on one type of machine: the number of threads is a setting, and what torch can only
-do in an order of its own is an error.
+Equal weights, batches and settings give equal bits on one type of machine: the number of threads is a setting, and an operation of
+torch without a reproducible order is an error.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from torch import Tensor, nn
 from base.errors import UserError, require
 from games import Game
 from nets import Net
-from nets.heads import policy_loss
 from nets.inference import device_of
+from train.losses import AUXILIARY, Losses, Targets, auxiliary_weights
 from train.window import Array, Batch, Window
 
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what AdamW remembers of each weight
@@ -58,6 +57,8 @@ class LearningSettings:
     """Of the value's loss against the policy's. AlphaGo Zero: 1; KataGo: 1.5."""
     search_share: float = 0.25
     """Of the search's own value in the target of the value, the rest is how the game ended. AlphaZero: 0."""
+    auxiliary: tuple[str, ...] = ()
+    """Auxiliary targets (train/losses.py) and their weights, each NAME=WEIGHT. KataGo: opponent's reply 0.15."""
     mean: float = 0.99
     """How much of the mean of the weights stays at each step. KataGo: 0.75 per 250,000 samples."""
     precision: Literal["fp32", "bf16"] = "fp32"
@@ -71,6 +72,7 @@ class LearningSettings:
         require(self, "0 to 1", lambda x: 0 <= x <= 1, "cooldown", "rate_end", "search_share")
         require(self, "at least 0 and below 1", lambda x: 0 <= x < 1, "mean")
         require(self, "at least 0", lambda x: x >= 0, "warmup", "weight_decay", "value_weight")
+        auxiliary_weights(self.auxiliary)
 
     def rate_at(self, step: int, progress: float) -> float:
         """The rate of a step, at a share `progress` of the budget."""
@@ -79,14 +81,15 @@ class LearningSettings:
         return self.rate * warm * (self.rate_end + (1 - self.rate_end) * 0.5 * (1 + math.cos(math.pi * into)))
 
 
-class Losses(NamedTuple):
+class Learned(NamedTuple):
     """Means over the steps of a call of `learn`; NaN, as the rate is, where it took none."""
 
-    policy: float
-    """Cross-entropy of the policy, in nats, over positions that have one to learn."""
-    value: float
+    losses: Mapping[str, float]
+    """By name, as in train/losses.py."""
+    total: float
+    """Times their weights."""
     entropy: float
-    """Of the policies to learn: what is left of `policy` if the network were perfect."""
+    """Of the policy targets: the policy loss of a perfect network."""
     gradient: float
     """Its length before clipping."""
     rate: float
@@ -95,18 +98,48 @@ class Losses(NamedTuple):
     """The length of all of the net's weights together, at the end."""
     update: float
     """The length of what they moved from the first step to the last, as a share of their own."""
+    steps: int
+    """Of the learner so far."""
+
+    def metrics(self) -> dict[str, float]:
+        found = {f"loss/{name}": value for name, value in self.losses.items()}
+        return found | {
+            "loss/total": self.total,
+            "loss/entropy": self.entropy,
+            "loss/divergence": self.losses["policy"] - self.entropy,
+            "learning/rate": self.rate,
+            "learning/gradient": self.gradient,
+            "learning/weights": self.weights,
+            "learning/update": self.update,
+            "learning/steps": float(self.steps),
+        }
 
 
 class Learner:
-    def __init__(self, game: Game, net: Net, settings: LearningSettings, device: str = "cpu") -> None:
-        self.game, self.settings, self.steps = game, settings, 0
+    def __init__(self, game: Game, net: Net, settings: LearningSettings, device: str = "cpu", seed: int = 0) -> None:
+        """`seed`: of the heads of auxiliary targets."""
+        self.game, self.settings = game, settings
         self.device = device_of(device)
+        self.losses = Losses(game, net, settings, seed)
+        self.losses.heads.to(self.device)
         self.net = net.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._begin()
+
+    def _begin(self) -> None:
+        """At step 0: a mean that equals the net, an optimizer without memory."""
+        self.steps = 0
         self.mean: Net = copy.deepcopy(self.net).eval().requires_grad_(False)
-        plain = [each for each in self.net.parameters() if each.dim() > 1]
-        spared = [each for each in self.net.parameters() if each.dim() <= 1]
-        groups = [{"params": plain, "weight_decay": settings.weight_decay}, {"params": spared, "weight_decay": 0.0}]
-        self.optimizer = torch.optim.AdamW(groups, lr=settings.rate, fused=True)
+        weights = [weight for _, weight in self._named_weights()]
+        plain = [each for each in weights if each.dim() > 1]
+        spared = [each for each in weights if each.dim() <= 1]
+        decay = self.settings.weight_decay
+        groups = [{"params": plain, "weight_decay": decay}, {"params": spared, "weight_decay": 0.0}]
+        self.optimizer = torch.optim.AdamW(groups, lr=self.settings.rate, fused=True)
+
+    def begin_again(self) -> None:
+        """A new task: start from the mean of the weights, with a rate that warms up again."""
+        self.net.load_state_dict(self.mean.state_dict())
+        self._begin()
 
     def learn(
         self,
@@ -115,34 +148,41 @@ class Learner:
         rng: np.random.Generator,
         progress: float,
         on_step: Callable[[], object] = lambda: None,
-    ) -> Losses:
+    ) -> Learned:
         """So many steps on batches drawn from the window; `progress` is the share of the budget that is used up."""
-        sums = np.zeros(4)
+        sums = np.zeros(len(self.losses.weights) + 2)
         rate = math.nan
         before = self._weights()
+        extra = {name: AUXILIARY[name] for name in self.losses.heads}
         self.net.train()
         with reproducible(self.settings.threads):
             for _ in range(steps):
                 rate = self.settings.rate_at(self.steps, progress)
-                sums += self._step(window.batch(rng, self.settings.batch), rate)
+                sums += self._step(window.batch(rng, self.settings.batch, extra), rate)
                 on_step()
-        policy, value, entropy, gradient = (sums / steps if steps else np.full(4, np.nan)).tolist()
+        *means, entropy, gradient = (sums / steps if steps else np.full(len(sums), np.nan)).tolist()
+        losses = dict(zip(self.losses.weights, means, strict=True))
         after = self._weights()
         length = float(after.norm())
-        return Losses(
-            policy, value, entropy, gradient, rate, length, float((after - before).norm()) / max(length, 1e-12)
-        )
+        update = float((after - before).norm()) / max(length, 1e-12)
+        return Learned(losses, self.losses.total(losses), entropy, gradient, rate, length, update, self.steps)
+
+    def _named_weights(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """Those of the net, then those of the auxiliary heads."""
+        yield from self.net.named_parameters()
+        yield from self.losses.heads.named_parameters(prefix="auxiliary")
 
     def _weights(self) -> Tensor:
         return torch.cat([each.detach().flatten() for each in self.net.parameters()])
 
     def _step(self, batch: Batch, rate: float) -> list[float]:
+        """The losses in their order, the entropy of the policy targets, the length of the gradient."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad()
-        policy, value, entropy = self.losses(batch)
-        (policy + self.settings.value_weight * value).backward()  # type: ignore[no-untyped-call]
-        gradient = nn.utils.clip_grad_norm_(self.net.parameters(), self.settings.clip)
+        losses, entropy = self.losses_of(batch)
+        self.losses.total(losses).backward()  # type: ignore[no-untyped-call]
+        gradient = nn.utils.clip_grad_norm_([weight for _, weight in self._named_weights()], self.settings.clip)
         if not torch.isfinite(gradient):
             raise UserError(
                 f"step {self.steps}: expected a finite gradient, got {float(gradient)}; try a lower learning.rate"
@@ -150,24 +190,23 @@ class Learner:
         self.optimizer.step()
         self.steps += 1
         self._follow()
-        return [float(each.detach()) for each in (policy, value, entropy, gradient)]
+        return [float(each.detach()) for each in (*losses.values(), entropy, gradient)]
 
-    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Of the policy, of the value; and the entropy of the policies to learn. Means over positions."""
-        observations, policies, legal, outcomes, searched = (torch.from_numpy(each).to(self.device) for each in batch)
-        observations = observations.to(memory_format=torch.channels_last)
+    def losses_of(self, batch: Batch) -> tuple[dict[str, Tensor], Tensor]:
+        """The losses by name, means over positions; and the entropy of the policy targets."""
+        arrays = [torch.from_numpy(each).to(self.device) for each in batch[:5]]
+        extra = {name: torch.from_numpy(each).to(self.device) for name, each in batch.auxiliary.items()}
+        observations = arrays[0].to(memory_format=torch.channels_last)
+        policies, legal, outcomes, searched = arrays[1:]
+        targets = Targets(policies, legal, outcomes, searched, extra)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
-            logits, values = self.net(observations)
-        taught = policies.sum(1)  # 1, or 0 where there is nothing to learn
-        count = taught.sum().clamp(min=1)
-        policy = policy_loss(logits, policies, legal).sum() / count
-        entropy = -torch.xlogy(policies, policies).sum() / count
-        share, outcome = self.settings.search_share, self.net.outcome
-        targets = (1 - share) * outcome.value_targets(outcomes) + share * outcome.value_targets(searched)
-        return policy, outcome.value_loss(values, targets).mean(), entropy
+            outputs = self.losses.outputs(self.net, observations)
+        count = targets.policies.sum(1).sum().clamp(min=1)
+        entropy = -torch.xlogy(targets.policies, targets.policies).sum() / count
+        return self.losses.of(self.net, outputs, targets), entropy
 
     def guess(self, batch: Batch, size: int = 256) -> tuple[Array, Array]:
-        """What the mean of the weights makes of positions: policies [n, A] over the legal actions, utilities [n, P], relative."""
+        """By the mean of the weights: policies [n, A] over the legal actions, utilities [n, P], relative to the mover."""
         policies, utilities = [], []
         with torch.no_grad(), reproducible(self.settings.threads):
             for first in range(0, len(batch.observations), size):
@@ -188,13 +227,14 @@ class Learner:
                 else:
                     mean.copy_(now)
 
-    # ── to go on exactly there ──
+    # ── to resume exactly there ──
 
     def tensors(self) -> dict[str, Tensor]:
-        """Net, mean and optimizer by name. `steps` is a number beside them."""
-        found = {f"net.{name}": value for name, value in self.net.state_dict().items()}
-        found |= {f"mean.{name}": value for name, value in self.mean.state_dict().items()}
-        for name, weight in self.net.named_parameters():
+        """Net, mean, auxiliary heads and optimizer by name. `steps` is a number beside them."""
+        found = {
+            prefix + name: value for prefix, module in self._modules() for name, value in module.state_dict().items()
+        }
+        for name, weight in self._named_weights():
             moments = self.optimizer.state.get(weight) or {}
             found |= {f"{moment}.{name}": moments[moment] for moment in _MOMENTS if moment in moments}
         return {name: value.detach().cpu().contiguous() for name, value in found.items()}
@@ -206,27 +246,30 @@ class Learner:
         if came != expected:
             wrong = sorted(name for name in came.keys() | expected.keys() if came.get(name) != expected.get(name))[0]
             raise UserError(f"state: {wrong}: expected shape {expected.get(wrong)}, got {came.get(wrong)}")
-        self.net.load_state_dict(_below(tensors, "net."))
-        self.mean.load_state_dict(_below(tensors, "mean."))
-        for name, weight in self.net.named_parameters() if steps else ():
+        for prefix, module in self._modules():
+            module.load_state_dict(_below(tensors, prefix))
+        for name, weight in self._named_weights() if steps else ():
             self.optimizer.state[weight] = {moment: _beside(tensors[f"{moment}.{name}"], weight) for moment in _MOMENTS}
         self.steps = steps
 
+    def _modules(self) -> list[tuple[str, nn.Module]]:
+        """What has a state, with what its names begin with in a saved one."""
+        return [("net.", self.net), ("mean.", self.mean), ("auxiliary.", self.losses.heads)]
+
     def _shapes(self, steps: int) -> dict[str, tuple[int, ...]]:
-        nets = {"net.": self.net, "mean.": self.mean}
         found = {
             prefix + name: tuple(value.shape)
-            for prefix, net in nets.items()
-            for name, value in net.state_dict().items()
+            for prefix, module in self._modules()
+            for name, value in module.state_dict().items()
         }
-        for name, weight in self.net.named_parameters() if steps else ():
+        for name, weight in self._named_weights() if steps else ():
             found |= {f"{moment}.{name}": () if moment == "step" else tuple(weight.shape) for moment in _MOMENTS}
         return found
 
 
 @contextmanager
 def reproducible(threads: int) -> Iterator[None]:
-    """torch in an order that does not change from run to run, on so many threads."""
+    """torch with the same order of operations in every run, on so many threads."""
     before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
     torch.set_num_threads(threads)
     torch.use_deterministic_algorithms(True)

@@ -1,4 +1,4 @@
-"""Where the run of a name lies, and what a run is called."""
+"""The folder of a run of this name, and the default name of a run."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def folder_of(name: str) -> Path:
 
 
 def name_for(game: str) -> str:
-    """What a run is called where nobody says: the game, in letters that file systems know."""
+    """The default name of a run: the game, in characters that file systems allow."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", game).strip("-.") or "run"

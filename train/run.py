@@ -1,16 +1,17 @@
-"""A run's folder: what it holds, who may write to it, and with which configuration it goes on.
+"""A run's folder: its files, who may write to it, and the configuration that it resumes with.
 
 runs/NAME/config.toml                     the configuration, every key
-         budget.json                      how long it goes on
+         budget.json                      how long it runs
          games/000012.log                 the games of an iteration (`train/games.py`)
-         state/000012/                    where it stands (`train/state.py`)
+         state/000012/                    counters and tensors to resume from (`train/state.py`)
          checkpoints/00006144/            the network after so many games, with its card
          eval/00006144.arena.json         what the arena measured of it
          eval/00006144.eval.json          the linear EVAL fitted to the window it learned from (`train/baseline.py`)
-         curves.jsonl                     every curve (`train/journal.py`)
-         warnings.jsonl                   what was wrong with it (`train/watch.py`)
-         tb/                              the same for TensorBoard
-         report.html                      a page for people, where somebody asked for it (`train/report/`)
+         curves.jsonl                     every metric (`monitor/history.py`)
+         warnings.jsonl                   what was wrong with it (`monitor/warning_log.py`)
+         calibration.jsonl                expected utilities against outcomes, of each iteration's games (`monitor/observer.py`)
+         tb/                              the metrics for TensorBoard
+         report.html                      the report, where `python -m train report` made one (`monitor/report/`)
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from pathlib import Path
 
 from base.errors import UserError
 from base.files import file_lock, make_folder, read_json, remove_leftovers, write_json, write_text
+from monitor.history import METRICS
 from train.budget import Budget
 from train.config import Config, differences, of_table, read, settings, to_toml
 from train.names import folder_of as folder_of
 from train.names import name_for as name_for
 
-MADE = ("games", "state", "checkpoints", "curves.jsonl")
-"""What depends on the configuration: until one of these is there, a mistake in it can be mended."""
+MADE = ("games", "state", "checkpoints", METRICS)
+"""What depends on the configuration: until one of these exists, the configuration may change."""
 BY_FILES = ("supervised.files", "supervised.sha256")  # of the configuration, set by --from-games
 
 
@@ -66,8 +68,8 @@ class Run:
 
 
 def command_for(name: str, config: Config, usual: Config, budget: Budget, games: int) -> list[str]:
-    """The words of the command that makes such a run under this name. `usual`: the configuration of the game's runs of which nothing is
-    said; `games`: how many, where the budget has no end."""
+    """The words of the command that makes such a run under this name. `usual`: the default configuration of the game; `games`:
+    how many, where the budget has no end."""
     words = ["python", "-m", "train", config.game, "--run", name]
     if budget.games or not budget.minutes:
         words += ["--games", str(budget.games or games)]
@@ -93,8 +95,8 @@ def stored(folder: Path) -> Config | None:
 
 @contextmanager
 def opened(name: str, config: Config, budget: Budget | None, report: Callable[[str], object]) -> Iterator[Run]:
-    """A run under this name, new or to go on with, for nobody else meanwhile. Another configuration than what it has made is made with
-    is refused."""
+    """A run under this name, new or resumed, locked for other processes meanwhile. A configuration other than the run's own is refused
+    once it has made something."""
     folder = folder_of(name)
     make_folder(folder)
     with _sole_writer(folder):
@@ -103,12 +105,12 @@ def opened(name: str, config: Config, budget: Budget | None, report: Callable[[s
         if before is None:
             write_text(folder / "config.toml", to_toml(config))
         elif changed := differences(before, config):
-            told = "; ".join(changed)
+            words = "; ".join(changed)
             if any((folder / name).exists() for name in MADE):
                 raise UserError(
-                    f"{folder}: expected the configuration it began with, got {told}; another --run takes it"
+                    f"{folder}: expected the configuration it began with, got {words}; another --run takes it"
                 )
-            report(f"{folder}: nothing is made yet, so the configuration may change, {told}")
+            report(f"{folder}: nothing is made yet, so the configuration may change, {words}")
             write_text(folder / "config.toml", to_toml(config))
         yield Run(name, folder, config, _settled(folder, budget, report))
 
@@ -119,7 +121,7 @@ def _sole_writer(folder: Path) -> Iterator[None]:
         lock = file_lock(folder / ".lock", wait=False)
         lock.__enter__()
     except UserError:
-        raise UserError(f"{folder}: expected nobody else at this run, but another process is") from None
+        raise UserError(f"{folder}: expected this process alone, but another one has this run open") from None
     try:
         yield
     finally:
@@ -127,7 +129,7 @@ def _sole_writer(folder: Path) -> Iterator[None]:
 
 
 def _settled(folder: Path, budget: Budget | None, report: Callable[[str], object]) -> Budget:
-    """The budget asked for, else the run's own."""
+    """The given budget, else the run's own."""
     path = folder / "budget.json"
     before = None
     if path.is_file():

@@ -1,4 +1,4 @@
-"""From a command line to a run: its configuration, its budget, and at the end what can be done with what came of it."""
+"""From a command line to a run: its configuration, its budget, and at the end commands for its checkpoint."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from pathlib import Path
 from arena.ladder.reference_players import has_reference_players
 from base.errors import UserError
 from base.local_workers import opened as opened_workers
+from base.options import split
 from base.workers import WorkerDied
 from checkpoints import best
 from classical.eval import Eval, beside_hand
-from games import Game, load
+from games import Game, builtin_games, load
+from monitor.log import RunLog
+from monitor.media import MediaMaker, as_code
 from train.budget import Budget
-from train.config import Config, changed, compose
-from train.evaluation import Arena, rungs_of
+from train.config import Config, changed, compose, to_toml
+from train.evaluation import ArenaEvaluation, players_of
 from train.fitting import commands
-from train.gallery import Gallery
-from train.log import RunLog
 from train.loop import train
 from train.recorded import with_games
 from train.run import Run, folder_of, name_for, opened, stored
 from train.state import Progress, newest
 
-UNASKED = Budget(minutes=10)
-"""For a new run of which nobody says how long it goes on."""
+DEFAULT = Budget(minutes=10)
+"""Of a new run without --games and --minutes."""
 
 
 def start(options: argparse.Namespace) -> int:
@@ -39,7 +40,7 @@ def start(options: argparse.Namespace) -> int:
         Budget(games=options.games or 0, minutes=options.minutes or 0.0) if options.games or options.minutes else None
     )
     if budget is None and stored(folder) is None:
-        budget = UNASKED
+        budget = DEFAULT
     config.selfplay.check(game)
     if options.from_games:
         config = with_games(config, options.from_games, game)
@@ -47,54 +48,56 @@ def start(options: argparse.Namespace) -> int:
         found = newest(run.states, lambda text: None)
         with RunLog(run.folder, found[0].games if found else 0) as log:
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")
-            evaluate = Arena(config.evaluation, options.workers)
+            evaluate = ArenaEvaluation(config.evaluation, options.workers)
             try:
                 if config.evaluation.every:
                     evaluate.prepare(game, log)
-                gallery = Gallery(run, game)
-                log.introduce(gallery.about())
+                log.introduce(about(run, game))
+                media = MediaMaker(game, config.search, config.evaluation.simulations, config.device)
                 with opened_workers(options.workers) as workers:
-                    progress = train(run, log, workers, evaluate, gallery)
-            except BrokenPipeError:  # nobody reads what it says
+                    progress = train(run, log, workers, evaluate, media)
+            except BrokenPipeError:  # the reader of its output is gone
                 raise
             except (WorkerDied, OSError) as error:
                 what = (isinstance(error, OSError) and error.strerror) or str(error)
-                raise UserError(f"{run.folder}: {what}; nothing is lost, the same command goes on") from error
+                raise UserError(f"{run.folder}: {what}; nothing is lost, the same command resumes the run") from error
             except KeyboardInterrupt:
-                log.say(f"\n{run.folder}: stopped; the same command goes on")
+                log.say(f"\n{run.folder}: stopped; the same command resumes it")
                 raise
         print(farewell(game, run, progress, evaluate))
     return 0
 
 
 def configuration(game: Game, options: argparse.Namespace, before: Config | None) -> Config:
-    """A new run's is composed. A run that goes on has its own; what is said on the command line shows whether that is meant."""
+    """A new run's is composed. A resumed run has its own; settings on the command line have to agree with it."""
     changes = [*options.set, *([f"device={options.device}"] if options.device else [])]
     if before is not None and before.game != game.spec:
         raise UserError(f"run: expected its own game, {before.game}, got {game.spec}; another --run takes it")
     if before is not None and options.config is None:
         return changed(before, changes)
     found = compose(game, options.config, changes)
-    if before is not None:  # what it began with is not said again
+    if before is not None:  # recorded games are not given again
         known = replace(found.supervised, files=before.supervised.files, sha256=before.supervised.sha256)
         found = replace(found, supervised=known)
     return found
 
 
-def farewell(game: Game, run: Run, progress: Progress, arena: Arena) -> str:
+def farewell(game: Game, run: Run, progress: Progress, arena: ArenaEvaluation) -> str:
     """Where the run's checkpoints stand, where the last one is, and the commands to play against it, to measure it, to watch."""
-    how, checkpoint = run.config.evaluation, run.checkpoint(progress.games)
+    settings, checkpoint = run.config.evaluation, run.checkpoint(progress.games)
     spec, net = shlex.quote(game.spec), shlex.quote(arena.player(checkpoint))
-    table = arena.table(game, remarkable(run, checkpoint)) if how.every else ""
+    table = arena.table(game, remarkable(run, checkpoint)) if settings.every else ""
     rows = [("the checkpoint", str(checkpoint)), ("play against it", f"python -m arena play {spec} human {net}")]
     rows.append(("measure it", f"python -m arena match {spec} {net} uct:sims=1000 --games 200"))
     if game.players == 2 and has_reference_players(game):
         rows.append(("rate it", f"python -m arena rate {spec} {net}"))
-        rows.append(("rate the run", f"python -m arena rate {spec} {shlex.quote(run.name)} --sims {how.simulations}"))
+        rows.append(
+            ("rate the run", f"python -m arena rate {spec} {shlex.quote(run.name)} --sims {settings.simulations}")
+        )
     elif game.players == 2:
-        others = " ".join(map(shlex.quote, rungs_of(game, how).players))
+        others = " ".join(map(shlex.quote, players_of(game, settings).players))
         rows.append(("rate it", f"python -m arena ladder {spec} {others} {net}"))
-    if how.sample:
+    if settings.sample:
         rows.append(("its accuracy", f"python -m arena accuracy {spec} {net}"))
     eval_file, fitted = run.eval(progress.games), ""
     if eval_file.is_file():
@@ -106,8 +109,29 @@ def farewell(game: Game, run: Run, progress: Progress, arena: Arena) -> str:
     return "\n".join(["", *tables, *(f"{name:{width}}{text}" for name, text in rows)])
 
 
+def about(run: Run, game: Game) -> dict[str, str]:
+    """The configuration and the commands of a run, as Markdown for TensorBoard."""
+    spec, name, folder = shlex.quote(game.spec), shlex.quote(run.name), shlex.quote(str(run.folder))
+    net = shlex.quote(f"net:{run.name},sims={run.config.evaluation.simulations}")
+    rules = "" if split(game.spec)[0] in builtin_games() else f" --rules {spec}"
+    rows = [
+        ("resume the run", f"python -m train {spec} --run {name}"),
+        ("play against the newest checkpoint", f"python -m arena play {spec} human {net}"),
+        ("measure it", f"python -m arena match {spec} {net} uct:sims=1000 --games 200"),
+        ("its games", f"python -m selfplay inspect {folder}/games{rules}"),
+        ("its checkpoints", f"python -m checkpoints list {folder}"),
+        ("all of this as one page", f"python -m train report {name}"),
+    ]
+    if game.rules.features is not None:
+        rows.append(("the linear EVAL of its games", f"python -m train {spec} --eval-only --records {name}"))
+    return {
+        "about/configuration": as_code(f"# {run.folder}/config.toml\n{to_toml(run.config)}"),
+        "about/commands": as_code("\n\n".join(f"# {what}\n{command}" for what, command in rows)),
+    }
+
+
 def remarkable(run: Run, last: Path) -> dict[Path, str]:
-    """The checkpoints that the table shows, and what they are called there."""
+    """The checkpoints that the table shows, and their names there."""
     found: dict[Path, list[str]] = {last: ["last"]}
     with suppress(UserError):  # none has an Elo
         found.setdefault(best(run.folder), []).insert(0, "best")

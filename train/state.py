@@ -1,9 +1,9 @@
-"""Where a run stands: counters and tensors, saved whole after every iteration, with no pickles.
+"""The state of a run: counters and tensors, saved whole after every iteration, with no pickles.
 
     runs/NAME/state/000012/state.json            counters, and the hash of
     runs/NAME/state/000012/tensors.safetensors   net, mean, optimizer (`Learner.tensors`)
 
-The newest two are kept. One that cannot be read is passed over with one message, and the one before it is used: what is between them is
+The newest two are kept. One that cannot be read is skipped with one message, and the one before it is used: what is between them is
 learned again, from the games on disk, to the same bits. Everything random in an iteration is derived from the run's seed and the
 iteration's number, so the counters are the random state too.
 """
@@ -38,7 +38,7 @@ class Progress:
     steps: int = 0
     """Of the optimizer."""
     seconds: float = 0.0
-    """Spent so far, by all processes that carried the run."""
+    """Spent so far, by all processes of the run."""
     made: tuple[int, ...] = ()
     """Positions to learn from that had been made when each iteration was finished."""
 
@@ -67,7 +67,7 @@ def newest(folder: Path, report: Callable[[str], object]) -> tuple[Progress, dic
         try:
             return _load(path)
         except (UserError, OSError) as error:
-            report(f"{_named(error, path)}; going on from the state before it")
+            report(f"{_named(error, path)}; resuming from the state before it")
     return None
 
 

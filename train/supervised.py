@@ -1,11 +1,11 @@
 """A run's beginning with recorded games: the network learns their moves and outcomes before it plays its own.
 
-    lesson = learn_from_games(game, learner, config.supervised, seed, log)
-    print(lesson)                                   # on games that were held back: how often it names the move that was played
+    result = learn_from_games(game, learner, config.supervised, seed, log)
+    print(result)                                   # on games that were held back: how often it predicts the move
 
 Every move of every finished game is learned, whoever won; where a search left its distribution in the record, that is learned instead.
 The value learns how the game ended. Games are held back by a hash of their moves. The batches are the learner's own, symmetries
-included, and its rate warms up and falls as over a whole run. What comes of it is a function of games, settings and seed.
+included, and its rate warms up and falls as over a whole run. The result is a function of games, settings and seed.
 
 Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search", began so.
 """
@@ -23,10 +23,10 @@ from base.seeds import derive
 from classical.eval import Judged, judge
 from games import CHANCE, Game
 from games.record import GameRecord
+from monitor.log import RunLog
 from train.learner import Learner
-from train.log import RunLog
 from train.recorded import SupervisedSettings, identity, recorded
-from train.window import Window
+from train.window import Window, check
 
 Array = np.ndarray[Any, Any]
 
@@ -36,8 +36,8 @@ JUDGED = 20_000
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What came of it."""
+class Pretraining:
+    """The result."""
 
     games: int
     positions: int
@@ -53,27 +53,27 @@ class Lesson:
     """The same of the network as it was."""
 
     def __str__(self) -> str:
-        told = f"learned from {self.games:,} games, {self.positions:,} positions"
+        learned = f"learned from {self.games:,} games, {self.positions:,} positions"
         if not self.judged.n:
-            return told
+            return learned
         agreed = f"{self.top:.1%} ± {1.96 * self.error:.1%} ({self.before:.1%} before)"
         return (
-            f"{told}; of {self.judged.n:,} positions of {self.held_back:,} games held back the policy names the move in {agreed}, "
-            f"the value has the right sign in {self.judged.sign:.1%}"
+            f"{learned}; of {self.judged.n:,} positions of {self.held_back:,} games held back the policy predicts the move in "
+            f"{agreed}, the value has the right sign in {self.judged.sign:.1%}"
         )
 
-    def curves(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         found = {"supervised/top-1": self.top, "supervised/top-1 before": self.before}
-        return found | self.judged.curves("supervised/value")
+        return found | self.judged.metrics("supervised/value")
 
 
-def learn_from_games(game: Game, learner: Learner, settings: SupervisedSettings, seed: int, log: RunLog) -> Lesson:
+def learn_from_games(game: Game, learner: Learner, settings: SupervisedSettings, seed: int, log: RunLog) -> Pretraining:
     """As many steps as the settings say."""
     records = recorded(game, settings)
     taught: tuple[list[GameRecord], list[GameRecord]] = [], []  # learned from; held back
     for record in records:
         taught[is_held_back(record, settings.held_back)].append(teaching(game, record))
-    window, held = (Window.of(game, each) for each in taught)
+    window, held = (Window.of(game, check(game, each)) for each in taught)
     if not len(window):
         raise UserError(
             f"--from-games: expected games to learn from, all {len(records)} are held back; lower supervised.held_back"
@@ -87,7 +87,7 @@ def learn_from_games(game: Game, learner: Learner, settings: SupervisedSettings,
             if now:
                 learner.learn(window, now, rng, part / PARTS, count)
     value, top, error = judged_on(held, learner)
-    return Lesson(window.games, len(window), held.games, value, top, error, before)
+    return Pretraining(window.games, len(window), held.games, value, top, error, before)
 
 
 def is_held_back(record: GameRecord, share: float) -> bool:
@@ -142,5 +142,5 @@ def judged_on(held: Window, learner: Learner) -> tuple[Judged, float, float]:
     if not found.n:
         return found, float("nan"), float("nan")
     top = float(right.mean())
-    of_games = np.bincount(np.searchsorted(held.played().starts, plies, side="right") - 1, right - top)
+    of_games = np.bincount(np.searchsorted(held.arrays().starts, plies, side="right") - 1, right - top)
     return found, top, float(np.sqrt(np.square(of_games).sum()) / found.n)

@@ -1,11 +1,11 @@
 """The replay window: the newest games, in the order of their numbers, and batches of their positions.
 
     window = Window(game, settings)
-    window.extend(records)                          # of one iteration, by number
+    window.extend(check(game, records))             # of one iteration, by number
     batch = window.batch(rng, 256)                  # drawn; arrays, ready for torch.from_numpy
 
-    window = Window.of(game, records)               # of these games, all of them
-    batch = window.positions(window.evenly(2048))   # chosen without chance, as they are
+    window = Window.of(game, check(game, records))  # of these games, all of them
+    batch = window.positions(window.evenly(2048))   # at equal distances, not turned
 
 Games are kept as moves and targets, never as planes; a batch replays each of its positions from the first move, in compiled code (a
 microsecond a ply), and turns it by a symmetry drawn at random. What is in the window depends on the games alone, not on when
@@ -15,15 +15,16 @@ The window grows as KataGo's does (Wu 2019, section 3.3): of n positions made so
 
     c (1 + β ((n/c)^α - 1) / α)        all of them while n ≤ c; never more than `most`
 
-so that early games, of weak networks, are forgotten quickly, and late ones are seen for longer. A position is worth learning from where
-it was searched: fully, and its policy is a target too; or fast, and it trains the value alone.
+so that early games, of weak networks, are dropped quickly, and late ones stay longer. A position is learned from where it was searched:
+fully, and its policy is a target too; or fast, and it trains the value alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,12 +34,15 @@ from games import Game, Rules
 from games.record import GameRecord, finished
 from nets import Symmetries
 
+if TYPE_CHECKING:
+    from train.losses import Auxiliary
+
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
 class WindowSettings:
-    """What the papers used stands behind."""
+    """Each field has the papers' value behind it."""
 
     constant: int = 20_000
     """c: positions up to which nothing is forgotten. KataGo: 250,000."""
@@ -79,6 +83,38 @@ class Batch(NamedTuple):
     """float32 [B, P]: how the game ended, relative: 0 = mover."""
     searched: Array
     """float32 [B, P]: the root's utilities, relative."""
+    auxiliary: Mapping[str, Array] = MappingProxyType({})
+    """float32 [B, …] by name: the auxiliary targets of train/losses.py."""
+
+
+class Checked(NamedTuple):
+    """Games that were replayed by the rules once."""
+
+    records: list[GameRecord]
+    movers: list[Array]
+    """Who moves at each ply, `CHANCE` where chance does; empty for an unfinished game."""
+
+
+def check(game: Game, records: Iterable[GameRecord]) -> Checked:
+    """Refuses records that are not games of these rules. Unfinished ones are not replayed."""
+    found = Checked(list(records), [])
+    for record in found.records:
+        is_finished = record.outcome is not None and len(record) > 0
+        states = record.positions(game)[:-1] if is_finished else game.blanks(0)
+        movers = np.zeros(len(states), np.int8)
+        game.kernel(_mover_lister)(states, movers)
+        found.movers.append(movers)
+    return found
+
+
+def _mover_lister(rules: Rules) -> Callable[..., None]:
+    to_move = rules.to_move
+
+    def movers(states: Any, seats: Any) -> None:
+        for ply in range(len(states)):
+            seats[ply] = to_move(states[ply])
+
+    return movers
 
 
 class Window:
@@ -94,6 +130,7 @@ class Window:
         self._entries = np.zeros(0, np.int64)  # of each game's policies
         self._outcomes = np.zeros((0, players), np.float32)
         self._moves = np.zeros(0, np.int32)
+        self._movers = np.zeros(0, np.int8)
         self._useful = np.zeros(0, bool)  # a position to learn from
         self._taught = np.zeros(0, bool)  # its policy is a target
         self._counts = np.zeros(0, np.int64)  # of the entries of each ply's policy
@@ -102,14 +139,15 @@ class Window:
         self._probabilities = np.zeros(0, np.float32)
         self._index()
         self._symmetries = Symmetries(game.rules)
-        self._views = _views(game)
+        self.views = _views(game)
+        """[P, A]: the policy entry under which each player has an action."""
         self._fill = game.kernel(filler)
 
     @classmethod
-    def of(cls, game: Game, records: Sequence[GameRecord], fast: bool = False) -> Window:
+    def of(cls, game: Game, games: Checked, fast: bool = False) -> Window:
         """All of these games; `fast` as in the settings."""
         found = cls(game, WindowSettings(constant=1 << 40, most=1 << 40, fast=fast))
-        found.extend(records)
+        found.extend(games)
         return found
 
     @property
@@ -123,12 +161,10 @@ class Window:
     def bytes(self) -> int:
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
-    def extend(self, records: Sequence[GameRecord]) -> int:
-        """Add games, in the order of their numbers, and forget the oldest. How many positions to learn from were added."""
+    def extend(self, games: Checked) -> int:
+        """Add finished games, in the order of their numbers, and drop the oldest. How many positions to learn from were added."""
         before = self.made
-        records = list(finished(records))
-        for record in records:
-            record.positions(self.game)  # refuses what is not a game of these rules
+        records = list(finished(games.records))
         known = [~np.isnan(record.utilities).any(1) for record in records]
         taught = [record.searched.astype(bool) for record in records]
         useful = [seen if self.settings.fast else seen & full for seen, full in zip(known, taught, strict=True)]
@@ -142,6 +178,7 @@ class Window:
             self._entries = _joined(self._entries, [len(record.visits) for record in records])
             self._outcomes = _joined(self._outcomes, [record.outcome for record in records])
             self._moves = _joined(self._moves, *(record.moves for record in records))
+            self._movers = _joined(self._movers, *(movers for movers in games.movers if len(movers)))
             self._useful = _joined(self._useful, *useful)
             self._taught = _joined(self._taught, *taught)
             self._counts = _joined(self._counts, *(record.policy_counts for record in records))
@@ -162,7 +199,7 @@ class Window:
             plies, entries = int(ends[games - 1]), int(self._entries[:games].sum())
             for name in ("_firsts", "_plies", "_entries", "_outcomes"):
                 setattr(self, name, getattr(self, name)[games:].copy())
-            for name in ("_moves", "_useful", "_taught", "_counts", "_utilities"):
+            for name in ("_moves", "_movers", "_useful", "_taught", "_counts", "_utilities"):
                 setattr(self, name, getattr(self, name)[plies:].copy())
             for name in ("_actions", "_probabilities"):
                 setattr(self, name, getattr(self, name)[entries:].copy())
@@ -173,15 +210,23 @@ class Window:
         self._starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._plies)])
         self._policies = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._counts)])
 
-    def batch(self, rng: np.random.Generator, size: int) -> Batch:
-        """Positions drawn uniformly, each turned by a symmetry drawn uniformly."""
+    def batch(
+        self, rng: np.random.Generator, size: int, extra: Mapping[str, Auxiliary] = MappingProxyType({})
+    ) -> Batch:
+        """Positions drawn uniformly, each turned by a symmetry drawn uniformly. `extra`: auxiliary targets by name."""
         if not len(self):
             raise UserError("window: expected positions to learn from, there are none")
         plies = self._samples[rng.integers(len(self), size=size)]
         batch = self.positions(plies)
         which = rng.integers(self._symmetries.count, size=size)
         observations, policies, legal = self._symmetries.turn(which, *batch[:3])
-        return batch._replace(observations=observations, policies=policies, legal=legal)
+        further = {}
+        for name, kind in extra.items():
+            target = kind.target(self, plies)
+            if kind.turns_as == "policy":
+                _, target = self._symmetries.turn(which, batch.observations, target)
+            further[name] = target
+        return batch._replace(observations=observations, policies=policies, legal=legal, auxiliary=further)
 
     def evenly(self, most: int) -> Array:
         """Plies of positions to learn from, counted through all games: all, or `most` of them at equal distances."""
@@ -194,6 +239,21 @@ class Window:
         found: Array = (plies - self._starts[games]) * parts // self._plies[games]
         return found
 
+    def ends(self, plies: Array) -> Array:
+        """[n]: behind the last ply of each one's game."""
+        found: Array = self._starts[self._games_of(plies) + 1]
+        return found
+
+    def movers(self, plies: Array) -> Array:
+        """[n]: who moves, `CHANCE` where chance does."""
+        found: Array = self._movers[plies]
+        return found
+
+    def has_policy(self, plies: Array) -> Array:
+        """bool [n]: there is a policy target."""
+        found: Array = self._taught[plies]
+        return found
+
     def age(self) -> float:
         """How many games came after a position's own, in the mean over the positions to learn from."""
         return float((self.games - 1 - self._games_of(self._samples)).mean()) if len(self) else float("nan")
@@ -202,7 +262,18 @@ class Window:
         found: Array = np.searchsorted(self._starts, plies, side="right") - 1
         return found
 
-    def played(self) -> GameArrays:
+    def metrics(self, draws: int) -> dict[str, float]:
+        """`draws`: positions drawn from it so far."""
+        return {
+            "window/positions": float(len(self)),
+            "window/made": float(self.made),
+            "window/games": float(self.games),
+            "window/megabytes": self.bytes() / 1e6,
+            "window/age": self.age(),
+            "window/samples": draws / max(self.made, 1),
+        }
+
+    def arrays(self) -> GameArrays:
         """Its games, move by move."""
         return GameArrays(self._firsts, self._starts, self._moves, self._outcomes)
 
@@ -217,10 +288,10 @@ class Window:
             np.zeros((size, rules.players), np.float32),
         )
         games = self._games_of(plies)
-        told = self._moves, self._starts, self._policies, self._actions, self._probabilities
-        said = self._outcomes, self._utilities, self._taught
+        moves = self._moves, self._starts, self._policies, self._actions, self._probabilities
+        ends = self._outcomes, self._utilities, self._taught
         scratch = self.game.blanks(1), np.zeros(rules.max_legal, np.int32)
-        self._fill(self._firsts, *told, *said, games, plies, self._views, *scratch, *batch)
+        self._fill(self._firsts, *moves, *ends, games, plies, self.views, *scratch, *batch[:5])
         return batch
 
 
@@ -229,13 +300,12 @@ def _joined(old: Array, *new: Any) -> Array:
 
 
 def _views(game: Game) -> Array:
-    """[P, A]: the policy entry under which each player knows an action."""
     views = game.rules.action_view
     return np.array([np.arange(game.actions)] * game.players if views is None else views, np.int32)
 
 
 def filler(rules: Rules) -> Callable[..., None]:
-    """Replays the positions of a batch and writes down what is to be learned from them."""
+    """Replays the positions of a batch and writes their observations and targets."""
     result, to_move, observe, legal_actions = rules.result, rules.to_move, rules.observe, rules.legal_actions
     players = rules.players
 

@@ -47,6 +47,7 @@ from base.local_workers import run_jobs
 from base.seeds import derive
 from base.workers import Workers
 from games import Game, load
+from games.engine.registry import files_of
 from games.record import GameRecord, prepare_records
 
 PAIRINGS = ("adaptive", "round-robin")
@@ -140,7 +141,7 @@ class Ladder:
         before = self.blocks(goal.of)
         total = 2 * self.missing(goal) if goal.games is not None and goal.interval is None else 0
         schedule = _Schedule(self, goal)
-        playing = run_jobs(self._play_block, schedule, workers)
+        playing = run_jobs(self._play_block, schedule, workers, initializer=files_of(self.game).unpack)
         try:
             for number, frames in playing:
                 self._add(*schedule.done(number), [GameRecord.from_bytes(frame) for frame in frames])

@@ -26,7 +26,7 @@ class Judged:
     spread: float
     """Standard deviation of the expected utilities: near 0, all positions get the same."""
 
-    def curves(self, name: str) -> dict[str, float]:
+    def metrics(self, name: str) -> dict[str, float]:
         """`name` is `fresh/value`, `fresh/eval`."""
         return {f"{name} {each}": getattr(self, each) for each in ("loss", "sign", "brier", "spread")}
 

@@ -24,6 +24,7 @@ from typing import Any
 
 from base.errors import UserError, nearest, short
 from base.options import Options, split
+from base.sent_files import SentFiles, here
 from games.engine.game import Game
 from games.engine.rules import Rules
 
@@ -67,9 +68,16 @@ def load(text: str) -> Game:
     where, options = split(text)
     files = [value for _, value in options]
     stamps = tuple(
-        os.stat(path).st_mtime_ns for path in files if os.path.isfile(path)
+        os.stat(here(path)).st_mtime_ns for path in files if _names_file(path)
     )  # an edited tree is another game
     return _load(_module(where), where, tuple(options), stamps)
+
+
+def files_of(game: Game) -> SentFiles:
+    """For workers: the rules of a game that is not one of the folder's, what they import from beside them, and files in its options."""
+    where, options = split(game.spec)
+    own = [Path(where), *sorted(_neighbours.get(Path(where), ()))] if _is_file(where) else []
+    return SentFiles.of(own + [Path(value) for _, value in options if _names_file(value)])
 
 
 @functools.lru_cache(maxsize=64)
@@ -81,7 +89,9 @@ def _load(module: ModuleType, where: str, given: tuple[tuple[str | None, str], .
     resolved = options.resolve(list(given))
     try:
         with _beside(Path(module.__file__ or where)):  # the function may import, too
-            rules = options.call(factory, resolved)
+            rules = options.call(
+                factory, {key: str(here(value)) if _names_file(value) else value for key, value in resolved.items()}
+            )
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
     except (Exception, SystemExit) as error:
@@ -98,7 +108,7 @@ def _load(module: ModuleType, where: str, given: tuple[tuple[str | None, str], .
 
 
 def _names_file(value: Any) -> bool:
-    return isinstance(value, str) and os.path.isfile(value)
+    return isinstance(value, str) and os.path.isfile(here(value))
 
 
 def _is_file(where: str) -> bool:
@@ -113,7 +123,7 @@ def _module(where: str) -> ModuleType:
                 f"unknown game '{short(where)}': expected one of {known}, or a file.py{nearest(where, builtin_games())}"
             )
         return importlib.import_module(f"games.{where}")
-    path = Path(where).resolve()
+    path = here(Path(where).resolve())
     if not path.is_file():
         found = "a folder" if path.is_dir() else "no such file"
         raise UserError(f"{short(where)}: expected a file with a game's rules, found {found}")

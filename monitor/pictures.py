@@ -1,0 +1,306 @@
+"""Pictures of a run: positions with policy and visits, calibration of values, a search tree, the weights of EVAL.
+
+    picture = pixels(position(game, state, {"policy": shares, "visits": shares}, "…"))      # uint8 [height, width, 3]
+
+All use the same colours: blue for the network, orange for the search, green for EVAL, grey for axes and guides. Utilities are of
+player 0 where a picture shows several movers, else of the mover; each title names which. matplotlib is loaded when a picture is drawn,
+not before, and without windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from classical.eval import Eval
+from games import Game
+from monitor.boards import Board, places
+from monitor.quality import Bin, middle
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = np.ndarray[Any, Any]
+
+INK, SOFT, LINE, FIELD = "#22272e", "#6b7580", "#d8dee4", "#f6f8fa"
+NETWORK, SEARCH, LINEAR = "#1f5fa8", "#d1661a", "#2e8b57"
+COLOURS = {"policy": NETWORK, "value": NETWORK, "visits": SEARCH, "search": SEARCH, "EVAL": LINEAR}
+CHESS = dict(zip("KQRBNPkqrbnp", "♔♕♖♗♘♙♚♛♜♝♞♟", strict=True))
+DPI = 100
+SHOWN = 9  # actions that have bars
+SIDE = 6.8  # inches of a picture, about as high as wide: TensorBoard shows it at half its size
+
+
+def pixels(figure: Figure) -> Array:
+    """uint8 [height, width, 3]"""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()  # type: ignore[no-untyped-call]
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure  # no pyplot: no windows, no state of its own
+
+    return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
+
+
+def _plain(axes: Axes) -> None:
+    axes.tick_params(length=0, colors=INK, labelsize=12)
+    axes.spines[:].set_visible(False)
+    axes.set_axisbelow(True)
+
+
+# ── a position ──
+
+
+def position(game: Game, state: Any, shares: Mapping[str, Mapping[int, float]], title: str) -> Figure:
+    """The board once for each of `shares` (its name; a share for each action), the actions marked on it; below, the actions as bars."""
+    board = Board.of(game, state)
+    tall, wide = len(board.cells), max(map(len, board.cells))
+    width = SIDE / 2 if board.is_grid else max(SIDE / 2, 0.12 * wide)
+    height = width * tall / wide if board.is_grid else 0.2 * tall
+    actions = sorted({action for each in shares.values() for action in each})
+    figure = _figure(len(shares) * width, height + 3.4)
+    grid = figure.add_gridspec(2, len(shares), height_ratios=[height + 0.4, 2.2])
+    where = dict(zip(actions, places(game, state, actions), strict=True))
+    for number, (name, each) in enumerate(shares.items()):
+        axes = figure.add_subplot(grid[0, number])
+        heat = np.zeros((tall, wide))
+        for action, share in each.items():
+            for cell in where[action]:
+                heat[cell] += share
+        _draw_board(axes, board, heat, COLOURS[name], game.name.partition(":")[0] == "chess")
+        axes.set_title(name, color=COLOURS[name], fontsize=15, fontweight="bold")
+    _bars(figure.add_subplot(grid[1, :]), game, shares)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    return figure
+
+
+def _draw_board(axes: Axes, board: Board, heat: Array, colour: str, is_chess: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    tall, wide = heat.shape
+    for row, line in enumerate(board.cells):
+        for column, mark in enumerate(line):
+            share = min(1.0, float(heat[row, column]))
+            if board.is_grid:
+                axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=FIELD, edgecolor=LINE))
+            if share > 0.005:
+                room = (0.5, 0.5) if board.is_grid else (0.8, 0.55)
+                corner, size = (column - room[0], row - room[1]), (2 * room[0], 2 * room[1])
+                axes.add_patch(Rectangle(corner, *size, facecolor=colour, alpha=0.08 + 0.8 * share, linewidth=0))
+            _draw_mark(axes, row, column, mark, board.is_grid, is_chess)
+            if board.is_grid and share >= 0.045:
+                axes.text(
+                    column, row + 0.34, f"{share:.0%}", ha="center", va="center", fontsize=min(11, 66 / wide), color=INK
+                )
+    axes.set_xlim(-0.6, wide - 0.4)
+    axes.set_ylim(tall - 0.4, -0.6)
+    if board.is_grid:
+        axes.set_aspect("equal")
+    _plain(axes)
+    axes.set_xticks(range(len(board.top)), board.top)
+    axes.set_yticks(range(len(board.left)), board.left)
+
+
+def _draw_mark(axes: Axes, row: int, column: int, mark: str, is_grid: bool, is_chess: bool) -> None:
+    from matplotlib.patches import Circle
+
+    if mark == " " or (is_grid and mark in ".+"):
+        return
+    if is_grid and mark in "XxOo":
+        fill = INK if mark in "Xx" else "white"
+        axes.add_patch(Circle((column, row - 0.04), 0.36, facecolor=fill, edgecolor=INK, linewidth=1.2, alpha=0.92))
+        return
+    text, size = (CHESS.get(mark, mark), 20) if is_chess else (mark, 15 if is_grid else 10)
+    family = "DejaVu Sans" if is_chess else "DejaVu Sans Mono"
+    axes.text(column, row, text, ha="center", va="center", fontsize=size, color=INK, family=family, parse_math=False)
+
+
+def _bars(axes: Axes, game: Game, shares: Mapping[str, Mapping[int, float]]) -> None:
+    """The actions with the greatest shares, side by side."""
+    actions = {action for each in shares.values() for action in each}
+    strongest = sorted(actions, key=lambda action: -max(each.get(action, 0.0) for each in shares.values()))[:SHOWN]
+    most = sorted(strongest)
+    thick = 0.8 / len(shares)
+    for number, (name, each) in enumerate(shares.items()):
+        at = [place + (number - (len(shares) - 1) / 2) * thick for place in range(len(most))]
+        axes.bar(at, [each.get(action, 0.0) for action in most], thick * 0.92, color=COLOURS[name])
+    _plain(axes)
+    axes.set_xticks(range(len(most)), [game.name_of(action) for action in most], parse_math=False, fontsize=12)
+    axes.set_xlim(-0.6, max(len(most), 4) - 0.4)
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0, 0.5, 1], ["0", "50 %", "100 %"])
+    axes.grid(axis="y", color=LINE, linewidth=0.8)
+
+
+# ── values ──
+
+
+def calibration(found: Mapping[str, Sequence[Bin]], title: str) -> Figure:
+    """By source: what was expected and how the games ended, from the mover's point of view. The diagonal is perfect."""
+    figure = _figure(SIDE, SIDE)
+    axes, below = figure.subplots(2, 1, height_ratios=[4, 1], sharex=True)
+    axes.plot([-1, 1], [-1, 1], color=SOFT, linewidth=1, linestyle=(0, (4, 4)))
+    axes.annotate(
+        "expected = outcome",
+        (-0.55, -0.55),
+        (18, -22),
+        textcoords="offset points",
+        fontsize=12,
+        color=SOFT,
+        va="center",
+    )
+    width = 0.18 / max(len(found), 1)
+    for number, (name, bins) in enumerate(found.items()):
+        colour, total = COLOURS[name], sum(each.n for each in bins)
+        axes.errorbar(
+            [each.expected for each in bins],
+            [each.outcome for each in bins],
+            yerr=[1.96 * each.error for each in bins],
+            color=colour,
+            marker="o",
+            markersize=5,
+            linewidth=1.5,
+            elinewidth=1,
+            label=f"{name}, {total:,} positions",
+        )
+        shift = (number - (len(found) - 1) / 2) * width
+        middles = [middle(each.expected) + shift for each in bins]
+        below.bar(middles, [each.n / max(total, 1) for each in bins], width, color=colour)
+    axes.set_ylabel("outcome, 95 %", color=INK, fontsize=12)
+    below.set_ylabel("share", color=INK, fontsize=12)
+    below.set_xlabel("expected utility of the mover (1 wins, -1 loses)", color=INK, fontsize=12)
+    axes.set_ylim(-1.1, 1.1)
+    axes.set_xlim(-1.05, 1.05)
+    axes.legend(frameon=False, loc="upper left", fontsize=12, labelcolor=INK)
+    axes.set_title(title, loc="left", fontsize=14, color=INK)
+    for each in (axes, below):
+        each.grid(color=LINE, linewidth=0.8)
+        _plain(each)
+    return figure
+
+
+def weights(found: Eval, by_hand: Mapping[str, float], title: str) -> Figure:
+    """Bars with intervals of 95 %; marks for the game's own weights, which were set by hand."""
+    names = list(found.weights)
+    figure = _figure(SIDE, max(4.0, 1.4 + 0.36 * len(names)))
+    axes = figure.subplots()
+    errors = [1.96 * (found.errors or {}).get(name, 0.0) for name in names]
+    axes.barh(
+        range(len(names)),
+        [found.weights[name] for name in names],
+        0.6,
+        xerr=errors,
+        color=LINEAR,
+        alpha=0.85,
+        error_kw={"elinewidth": 1, "ecolor": INK, "capsize": 3, "capthick": 1},
+        label="fitted, 95 %",
+    )
+    if by_hand:
+        hand = [by_hand.get(name, np.nan) for name in names]
+        axes.plot(hand, range(len(names)), "D", color="white", markeredgecolor=INK, markersize=6, label="by hand")
+    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set_yticks(range(len(names)), names, parse_math=False)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel(f"weight (EVAL = tanh({found.unit:.3g} w·f))", color=INK, fontsize=12)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    axes.grid(axis="x", color=LINE, linewidth=0.8)
+    axes.legend(frameon=False, fontsize=12, labelcolor=INK)
+    _plain(axes)
+    return figure
+
+
+# ── a search tree ──
+
+
+@dataclass
+class Node:
+    """A node of the drawn part of a search tree."""
+
+    action: str
+    """What leads to it."""
+    mover: int
+    """Negative: chance, or the game is over."""
+    visits: int
+    utility: float
+    """Player 0's."""
+    proven: bool
+    children: list[Node] = field(default_factory=list)
+    """The most visited first."""
+    x: float = 0.0
+
+
+def tree(root: Node, players: int, title: str) -> Figure:
+    """Triangles up where player 0 moves, down where player 1 does, as textbooks have it; the larger, the more visits."""
+    columns, depth = _place(root, 0.0), _depth(root)
+    figure = _figure(max(SIDE, 0.62 * columns + 0.6), max(SIDE, 1.15 * depth + 1.3))
+    axes = figure.subplots()
+    _draw_node(axes, root, 0, root.visits, players)
+    axes.set_xlim(-0.7, columns - 0.3)
+    axes.set_ylim(depth + 0.55, -0.5)
+    _plain(axes)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    return figure
+
+
+def _place(node: Node, column: float) -> float:
+    """Leaves side by side, parents above the middle of their children; the next free column."""
+    if not node.children:
+        node.x = column
+        return column + 1
+    for child in node.children:
+        column = _place(child, column)
+    node.x = (node.children[0].x + node.children[-1].x) / 2
+    return column
+
+
+def _depth(node: Node) -> int:
+    return 1 + max(map(_depth, node.children)) if node.children else 0
+
+
+def _draw_node(axes: Axes, node: Node, level: int, most: int, players: int) -> None:
+    for number, child in enumerate(node.children):
+        share = child.visits / max(node.visits, 1)
+        axes.plot(
+            [node.x, child.x],
+            [level, level + 1],
+            color=SEARCH if not number else SOFT,
+            linewidth=0.6 + 4 * share,
+            alpha=0.75,
+            solid_capstyle="round",
+            zorder=1,
+        )
+        down = 0.55 if number % 2 else 0.75  # neighbours' names at different heights
+        x, y = node.x + down * (child.x - node.x), level + down
+        box = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none"}
+        axes.text(x, y, child.action, ha="center", va="center", fontsize=12, color=INK, bbox=box, parse_math=False)
+        _draw_node(axes, child, level + 1, most, players)
+    marker = "s" if node.mover < 0 else "o" if players > 2 else "^v"[node.mover]
+    size = 160 + 700 * node.visits / max(most, 1)
+    axes.scatter(
+        [node.x], [level], s=size, marker=marker, color=_shade(node.utility), edgecolors=INK, linewidths=1, zorder=2
+    )
+    words = f"{'=' if node.proven else ''}{node.utility:+.2f}\n{node.visits:,}"
+    away = float(np.sqrt(size)) / 2 + 2
+    how: dict[str, Any] = {"fontsize": 10, "color": INK, "zorder": 3, "linespacing": 1.05}
+    if node.children:  # beside it, where no line goes down
+        axes.annotate(words, (node.x, level), (away, 3), textcoords="offset points", ha="left", va="center", **how)
+    else:
+        axes.annotate(words, (node.x, level), (0, -away), textcoords="offset points", ha="center", va="top", **how)
+
+
+def _shade(utility: float) -> tuple[float, ...]:
+    """White for 0, blue where player 0 wins, orange where it loses."""
+    from matplotlib.colors import to_rgb
+
+    share = min(1.0, abs(utility))
+    return tuple(1 - share * (1 - part) for part in to_rgb(NETWORK if utility > 0 else SEARCH))

@@ -1,0 +1,189 @@
+"""Is it getting stronger? Elo among the reference players, results against each of them, moves compared with exact play."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arena.ladder.standings import brief, signed
+from monitor.metrics import QUESTIONS, charts_of
+from monitor.report.charts import OUTCOMES, Mark, curves, figure
+from monitor.report.parts import Section, curve_of, drawn, shares_of, table
+from monitor.report.run_data import RunData
+
+
+def strength(data: RunData) -> Section:
+    return Section("strength", "Is it getting stronger?", _conclusion(data), _drawn(data) + _standing(data))
+
+
+def _conclusion(data: RunData) -> str:
+    games, values = data.history.series("elo/search")
+    if not values:
+        return _conclusion_without_elo(data)
+    low, high = data.last("elo/search low"), data.last("elo/search high")
+    interval = "" if low is None or high is None else f" [{low:+.0f}, {high:+.0f}]"
+    sims = data.simulations
+    words = f"After {games[-1]:,} games it stands at Elo {signed(values[-1])}{interval} with {sims} simulations a move"
+    words += _among(data, values[-1])
+    if len(values) == 1:
+        return f"{words}; it was measured once, so there is no trend yet."
+    middle = _before(games, games[-1] / 2)
+    gain = values[-1] - values[middle]
+    before = data.history.series("elo/search low")[1], data.history.series("elo/search high")[1]
+    since = f"since {games[middle]:,} games"
+    if low is None or high is None or any(len(each) != len(values) for each in before):
+        return f"{words}; {signed(gain)} {since}."
+    if low > before[1][middle]:
+        return f"{words}; it has gained {gain:.0f} {since}, more than the error of measurement."
+    if high < before[0][middle]:
+        return f"{words}; it has lost {-gain:.0f} {since}, more than the error of measurement."
+    return f"{words}; the change {since}, {signed(gain)}, is within the error of measurement."
+
+
+def _conclusion_without_elo(data: RunData) -> str:
+    known = _against(data)
+    if known:
+        worst = min(known, key=lambda name: known[name][1])
+        games, utility = known[worst]
+        low, high = (data.last(f"against/{worst} utility {end}") for end in ("low", "high"))
+        interval = "" if low is None or high is None else f" [{low:+.2f}, {high:+.2f}]"
+        side = "above" if utility > 0 else "below" if utility < 0 else "at"
+        many = "the reference player" if len(known) == 1 else f"the hardest of {len(known)} reference players"
+        return (
+            f"After {games:,} games its mean utility against {worst}, {many}, is {utility:+.2f}{interval}: "
+            f"{side} the 0 of an equal player; where more than two play there is no Elo."
+        )
+    if not data.first_evaluation:
+        return "Its strength was not measured: the run has no evaluations (evaluation.every = 0)."
+    if not data.evaluations:
+        return (
+            "Its strength has not been measured yet: the first evaluation is due after "
+            f"{data.first_evaluation:,} games, or at the end."
+        )
+    return "Its Elo is unknown: no chain of results leads from it to the scale's zero."
+
+
+def _against(data: RunData) -> dict[str, tuple[int, float]]:
+    """Where more than two play: after how many games it was last measured against each reference player, and its mean utility then."""
+    names = [name for name in data.history.names() if name.startswith("against/") and name.endswith(" utility")]
+    series = {name.removeprefix("against/").removesuffix(" utility"): data.history.series(name) for name in names}
+    return {name: (games[-1], values[-1]) for name, (games, values) in series.items()}
+
+
+def _among(data: RunData, elo: float) -> str:
+    """Between which reference players."""
+    players = _reference_players(data)
+    below = [mark for mark in players if mark.value <= elo]
+    above = [mark for mark in players if mark.value > elo]
+    words = []
+    if below:
+        mark = max(below, key=lambda mark: mark.value)
+        words.append(f"above {mark.name} ({signed(mark.value)})")
+    if above:
+        mark = min(above, key=lambda mark: mark.value)
+        words.append(f"below {mark.name} ({signed(mark.value)})")
+    return f", {' and '.join(words)}" if words else ""
+
+
+def _reference_players(data: RunData) -> list[Mark]:
+    """The opponents of the ladder and their newest Elo, the weakest first."""
+    known: dict[str, float] = {}
+    for _, details in data.evaluations:
+        for way in ("policy", "search"):
+            for each in _opponents(details, way):
+                if each.get("elo") is not None:
+                    known[brief(each["player"])] = float(each["elo"])
+    return [Mark(name.removesuffix(":seed=0"), elo) for name, elo in sorted(known.items(), key=lambda pair: pair[1])]
+
+
+def _drawn(data: RunData) -> str:
+    elo = [
+        curve_of(data, "elo/search", "search", 0, is_banded=True),
+        curve_of(data, "elo/policy", "policy", 1, is_banded=True),
+    ]
+    sims = data.simulations
+    note = (
+        f"Search: {sims} simulations a move; policy: none. Bands: 95%. Dotted: the reference players, random being 0."
+    )
+    wide = curves(elo, "Elo", _reference_players(data), last=data.games, width=940, height=340)
+    narrow = curves(elo, "Elo", _reference_players(data), last=data.games, height=300)
+    parts = [
+        figure("Elo over games", wide, note, "wide only-wide"),
+        figure("Elo over games", narrow, note, "only-narrow"),
+    ]
+    utilities = [
+        curve_of(data, f"against/{name} utility", name, hue % 5, is_banded=True)
+        for hue, name in enumerate(_against(data))
+    ]
+    parts.append(
+        figure("Mean utility against each reference player", curves(utilities, "utility", floor=0, last=data.games))
+    )
+    parts += [drawn(data, chart) for chart in charts_of(QUESTIONS[1]) if chart.in_report]
+    matches = [_match(data, name) for name in _met(data)]
+    parts.append(f'<div class="small">{"".join(matches)}</div>')
+    return f'<div class="charts">{"".join(parts)}</div>'
+
+
+def _opponents(details: Mapping[str, Any], way: str) -> list[dict[str, Any]]:
+    """Of an evaluation; older files have them as `rungs`."""
+    place = details.get(way, {})
+    found: list[dict[str, Any]] = place.get("opponents", place.get("rungs", []))
+    return found
+
+
+def _met(data: RunData) -> list[str]:
+    """The reference players whose results are known, the easiest first."""
+    names = [name for name in data.history.names() if name.startswith("against/") and name.endswith(" wins")]
+    names = [name.removeprefix("against/").removesuffix(" wins") for name in names]
+    elo = {mark.name: mark.value for mark in _reference_players(data)}
+    return sorted(names, key=lambda name: (elo.get(name, math.inf), -(data.last(f"against/{name} wins") or 0.0)))
+
+
+def _match(data: RunData, opponent: str) -> str:
+    columns = {word: f"against/{opponent} {word}" for word in ("wins", "draws", "losses")}
+    return figure(f"Against {opponent}", shares_of(data, columns, OUTCOMES, 130, 300))
+
+
+def _standing(data: RunData) -> str:
+    """The last evaluation as a table, the strongest on top."""
+    if not data.evaluations:
+        return ""
+    games, last = data.evaluations[-1]
+    rows: list[tuple[float, list[str]]] = []
+    met = {each["player"]: each for each in _opponents(last, "search")}
+    ways = {
+        "search": f"this run, {data.simulations} simulations",
+        "policy": "this run, its policy alone",
+    }
+    for way, label in ways.items():
+        words = last.get(way)
+        if words and words.get("elo") is not None:
+            low, high = words["elo_interval"]
+            interval = "" if low is None or high is None else f"[{low:+.0f}, {high:+.0f}]"
+            score = f"{words['score']:.0%}"
+            rows.append((words["elo"], [label, signed(words["elo"]), interval, str(words["games"]), score]))
+    if rows:
+        for player, each in met.items():
+            if each.get("elo") is not None:
+                cells = [brief(player).removesuffix(":seed=0"), signed(each["elo"]), "", str(each["games"])]
+                rows.append((each["elo"], [*cells, f"{each['score']:.0%}"]))
+        rows.sort(key=lambda row: -row[0])
+        heads = ["player", "Elo", "95%", "games of this run", "this run's score"]
+        return table(f"Standing after {games:,} games", heads, [cells for _, cells in rows])
+    matches = []
+    for opponent, tally in last.items():
+        if {"wins", "draws", "losses"} <= set(tally):
+            words = f"{tally['wins']} / {tally['draws']} / {tally['losses']}"
+            utility = (tally.get("utility") or [None])[0]
+            interval = (tally.get("utility_interval") or [None])[0]
+            shown = "" if utility is None else f"{utility:+.2f}"
+            shown += f" [{interval[0]:+.2f}, {interval[1]:+.2f}]" if interval and None not in interval else ""
+            matches.append([opponent, str(tally["games"]), words, shown])
+    heads = ["against", "games", "wins / draws / losses", "utility, 95%"]
+    return table(f"Matches after {games:,} games", heads, matches) if matches else ""
+
+
+def _before(games: Sequence[int], when: float) -> int:
+    """The index of the last evaluation that was not later, or the first one."""
+    return max((i for i, each in enumerate(games) if each <= when), default=0)

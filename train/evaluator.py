@@ -1,0 +1,49 @@
+"""Evaluates each checkpoint once, whatever kills the run meanwhile.
+
+    evaluator = Evaluator(run, game, log, evaluate)
+    found, is_new = evaluator.evaluate(games)       # the checkpoint after so many games
+
+What the arena measured is stored in runs/NAME/eval. Where it is there already, only what a kill prevented is made up for: Elo on the
+checkpoint's card, the metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from base.errors import UserError
+from base.files import write_json
+from base.seeds import derive
+from checkpoints import Elo, read_card, write_card
+from games import Game
+from monitor.log import RunLog
+from train.evaluation import Evaluate, Evaluation, read_evaluation
+from train.run import Run
+
+
+class Evaluator:
+    def __init__(self, run: Run, game: Game, log: RunLog, evaluate: Evaluate) -> None:
+        self.run, self.game, self.log, self._evaluate = run, game, log, evaluate
+
+    def evaluate(self, games: int) -> tuple[Evaluation, bool]:
+        """What was measured, and whether that was just now."""
+        path, checkpoint = self.run.evaluation(games), self.run.checkpoint(games)
+        if path.exists():
+            with suppress(UserError, TypeError):
+                found = read_evaluation(path)
+                note_elo(checkpoint, found.elo)  # perhaps it was killed before, or the checkpoint written again
+                return found, False
+        found = self._evaluate(self.game, checkpoint, derive(self.run.config.seed, "evaluation", games), self.log)
+        write_json(path, asdict(found))
+        note_elo(checkpoint, found.elo)
+        return found, True
+
+
+def note_elo(checkpoint: Path, found: Sequence[float]) -> None:
+    """On the checkpoint's card: value, low, high."""
+    card = read_card(checkpoint)
+    if found and card.elo != (elo := Elo(*found)):
+        write_card(checkpoint, replace(card, elo=elo))
