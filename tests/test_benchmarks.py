@@ -244,7 +244,7 @@ def test_a_result_below_the_openings_value_is_an_exit_code(capsys: pytest.Captur
 def test_the_loop_of_the_arena_is_timed_over_the_same_games() -> None:
     match, openings = arena.drawn(load("tic_tac_toe"), ("random", "random:seed=1"), 6)
     cost, players = arena.measure(match, openings, 1)
-    assert cost.moves == sum(len(player.said) for player in players) > 0 and cost.overhead > 0
+    assert cost.moves == sum(len(player.choices) for player in players) > 0 and cost.overhead > 0
     again = arena.play(match, openings, [arena.ReplayedPlayer(each) for each in players])
     assert again.games == 6 and sum(again.moves) == cost.moves
 

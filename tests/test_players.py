@@ -78,7 +78,7 @@ def test_a_player_with_a_seed_repeats_itself():
         ("alphabeta:depth=3", "backgammon", "alphabeta: expected two players, zero sum and no chance"),
         ("minimax:depth=0", "othello", "minimax: depth: expected 1 to 100, got '0'"),
         ("minimax", "othello", "minimax: expected a value for 'depth', as in minimax:depth=…"),
-        ("uct", "othello", "uct: expected a limit, sims or ms, got none"),
+        ("uct", "othello", "expected a limit, sims or ms, got none"),
         ("uct:sims=10,eval=x.json", "othello", "uct: eval: expected rollout below 1"),
         ("random:book=nowhere.jsonl", "othello", "nowhere.jsonl"),
     ],
