@@ -429,10 +429,12 @@ def test_a_normed_layer_is_torchs_batch_norm():
     assert torch.allclose(layer(x), theirs(layer.layer(x)), atol=1e-6)
 
 
-def test_inference_is_measured_beside_plain_torch():
+def test_compiled_net_and_inference_are_measured_beside_plain_torch():
     game = load("tic_tac_toe")
-    cells = inference_benchmark.row(game, make_net("mlp:1x8", game), 4, 16)
-    assert len(cells) == 6 and cells[0] == "4" and cells[3].endswith("×")
+    cells = inference_benchmark.row(game, make_net("mlp:1x8", game), "fp32", 4, 16)
+    assert len(cells) == len(inference_benchmark.TITLES)
+    assert cells[0] == "4" and cells[4].endswith("×") and cells[7] == "100.0%"
+    assert float(cells[5]) < 1e-4 and float(cells[6]) < 1e-4
 
 
 # ── symmetries ──
