@@ -12,10 +12,12 @@ from base.seeds import generator
 from benchmarks import inference as inference_benchmark
 from games import load
 from nets import Inference, Symmetries, make_net
-from nets.heads import FEW, Outcome, policy_loss
+from nets.heads import Outcome, policy_loss
 from nets.inference import cpu_has_bf16, device_of, resolve_precision
 from nets.layers import Normed, convolution
-from nets.net import kinds, options_of
+from nets.names import kinds
+from nets.net import options_of
+from nets.outcome import FEW
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes:players=3", "backgammon"]
 SMALL = {kind: f"{kind}:2x24" for kind in kinds()}
