@@ -7,7 +7,7 @@ The size is fixed because a network's output depends, in its last bits, on the s
 other rows. An `Inference` is a copy of the net: later training does not change it. Calls share no state, so threads may share it.
 
 Batch normalization is folded into the layers before it. On a CPU, a convolution with its bias, sum and ReLU is one call of oneDNN,
-its weights laid out for this batch beforehand. For single positions `nets.compiled` is about ten times faster.
+its weights laid out for this batch beforehand. For single positions `nets.compiled` is several times faster.
 """
 
 from __future__ import annotations

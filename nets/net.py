@@ -1,8 +1,7 @@
 """From a network's text to the network: `make_net("resnet:5x64,pool=on", game)`.
 
 A file of this folder that defines `net(game, …) -> Net` *is* a kind of network, called like the file. The function's further
-parameters are its options, their annotations the values that these can have (`base/options.py`). A net's resolved text has all its
-options.
+parameters are its options, their annotations the allowed values (`base/options.py`). A net's resolved text has all its options.
 """
 
 from __future__ import annotations

@@ -12,10 +12,12 @@ from base.seeds import generator
 from benchmarks import inference as inference_benchmark
 from games import load
 from nets import Inference, Symmetries, make_net
-from nets.heads import FEW, Outcome, policy_loss
+from nets.heads import Outcome, policy_loss
 from nets.inference import cpu_has_bf16, device_of, resolve_precision
 from nets.layers import Normed, convolution
-from nets.net import kinds, options_of
+from nets.names import kinds
+from nets.net import options_of
+from nets.outcome import FEW
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes:players=3", "backgammon"]
 SMALL = {kind: f"{kind}:2x24" for kind in kinds()}
@@ -429,10 +431,12 @@ def test_a_normed_layer_is_torchs_batch_norm():
     assert torch.allclose(layer(x), theirs(layer.layer(x)), atol=1e-6)
 
 
-def test_inference_is_measured_beside_plain_torch():
+def test_compiled_net_and_inference_are_measured_beside_plain_torch():
     game = load("tic_tac_toe")
-    cells = inference_benchmark.row(game, make_net("mlp:1x8", game), 4, 16)
-    assert len(cells) == 6 and cells[0] == "4" and cells[3].endswith("×")
+    cells = inference_benchmark.row(game, make_net("mlp:1x8", game), "fp32", 4, 16)
+    assert len(cells) == len(inference_benchmark.TITLES)
+    assert cells[0] == "4" and cells[4].endswith("×") and cells[7] == "100.0%"
+    assert float(cells[5]) < 1e-4 and float(cells[6]) < 1e-4
 
 
 # ── symmetries ──
