@@ -39,6 +39,7 @@ from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
 from games.choice import Candidate, Choice
 from mcts.player import TreePlayer
+from mcts.search import is_compiled
 from mcts.ucb1 import UCB1
 from mcts.variant import settings_class
 
@@ -252,7 +253,7 @@ def make_net(
         network=network,
         simulations=sims,
         ms=ms,
-        leaves=1 if hasattr(network, "judge") else batch,
+        leaves=1 if is_compiled(network) else batch,
         reuse=reuse,
         symmetry=symmetry,
         memory_mb=memory_mb,

@@ -92,7 +92,7 @@ def lookup(entries: Any, counts: Any, key: Any, observation: Any, node: Any, edg
     for i in range(node.count):
         if entry.actions[i] != edges[node.edges + i].action:
             return -1
-    flat = observation.ravel()
+    flat = observation.reshape(observation.size)
     for i in range(len(flat)):
         if entry.observation[i] != flat[i]:
             return -1
@@ -104,7 +104,7 @@ def store(entries: Any, key: Any, observation: Any, node: Any, edges: Any, utili
     """Keeps the priors that the node has just got and the utilities as the evaluator gave them."""
     entry = entries[place(entries, key)]
     entry.key, entry.count = key, node.count
-    flat = observation.ravel()
+    flat = observation.reshape(observation.size)
     for i in range(len(flat)):
         entry.observation[i] = flat[i]
     for i in range(node.count):

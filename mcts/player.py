@@ -6,7 +6,7 @@
 >>> player.advance(choice.action)        # and the opponent's: what was searched below is kept for the next move
 
 Limits: so many new simulations a move (0: the raw policy, no search), or milliseconds, or whichever comes first. A network is compiled
-(`judge`) or answers in batches; for one position that is to be searched fast, `leaves=8` or more of its tree are then evaluated at a
+(`address`) or answers in batches; for one position that is to be searched fast, `leaves=8` or more of its tree are then evaluated at a
 time, each counting as a visit that lost until its answer comes (virtual loss). No noise, no temperature: the same seed gives the same
 game, except by the clock.
 """
@@ -25,7 +25,7 @@ from games import CHANCE, Game
 from games.choice import Choice
 from mcts.phases import EvaluatorFactory, uniform_evaluator
 from mcts.root import candidates, is_same, principal_variation
-from mcts.search import BatchEvaluator, CompiledNetwork, Search
+from mcts.search import BatchEvaluator, CompiledNetwork, Search, is_compiled
 from mcts.settings import SearchSettings
 from mcts.tree import bytes_per_node
 from mcts.variant import settings_class, variant_of
@@ -69,8 +69,8 @@ class TreePlayer:
         nodes = int(memory_mb * 2**20 / bytes_per_node(game, each))
         if nodes * each < 2 * game.rules.max_legal:
             raise UserError(f"memory_mb: expected room for 2 positions of {game.name} at least, got {memory_mb}")
-        is_compiled = network is None or hasattr(network, "judge")
-        self._batches: Any = None if is_compiled else network
+        runs_compiled = network is None or is_compiled(network)
+        self._batches: Any = None if runs_compiled else network
         self.search = Search(
             game,
             settings,
@@ -79,7 +79,7 @@ class TreePlayer:
             leaves=leaves,
             evaluator=evaluator,
             weights=weights,
-            network=network if is_compiled else None,  # type: ignore[arg-type]
+            network=network if runs_compiled else None,  # type: ignore[arg-type]
             cache_mb=0 if network is None else cache_mb,
             symmetry=symmetry,
         )

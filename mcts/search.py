@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from base.errors import UserError
+from base.native import call_native
 from base.seeds import Rng
 from games import Game, Rules
 from mcts.batches import gather_factory, scatter_factory
@@ -60,8 +61,8 @@ class CompiledNetwork(Protocol):
     """A network that runs inside compiled code."""
 
     @property
-    def judge(self) -> Callable[..., None]:
-        """Plain Python: judge(weights, scratch, observation, logits, utilities) fills the last two for one position."""
+    def address(self) -> int:
+        """Of compiled code (`base/native.py`): (weights, scratch, observation, logits, utilities) fills the last two for one position."""
 
     @property
     def weights(self) -> Any: ...
@@ -70,9 +71,15 @@ class CompiledNetwork(Protocol):
         """Memory for one thread."""
 
 
+def is_compiled(network: object) -> bool:
+    """Whether it is a `CompiledNetwork`, not a `BatchEvaluator`."""
+    return hasattr(network, "address")
+
+
 class Network(NamedTuple):
     """A compiled network as kernels take it; empty where there is none."""
 
+    address: Any
     weights: Any
     scratch: Any
     logits: Any
@@ -145,13 +152,12 @@ class Search:
         self._targets = np.zeros(rules.max_legal, np.float64)
         self._never = np.zeros(1, np.uint8)
         self._moves = {name: game.kernel(factory, checked) for name, factory in move_factories(self.variant).items()}
-        judge = None if network is None else network.judge
-        self._run = game.kernel(run_factory(self.variant, evaluator, judge), checked)
+        self._run = game.kernel(run_factory(self.variant, evaluator, network is not None), checked)
         self._gather = game.kernel(gather_factory(self.variant, evaluator), checked)
         self._scatter = game.kernel(scatter_factory(self.variant), checked)
 
     def use(self, network: CompiledNetwork) -> None:
-        """Another network of the same shape for `run`."""
+        """Another network for `run`."""
         self.network = network_arrays(self.game, network)
         self.cache.clear()
 
@@ -163,6 +169,10 @@ class Search:
             raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")
         self.roots[slot] = state
         self.tree.clear(slot, rng)
+        self._forget_lanes(slot)
+
+    def _forget_lanes(self, slot: int) -> None:
+        """Nothing is under evaluation in this tree."""
         self.work.lanes["waiting"][slot * self._leaves : (slot + 1) * self._leaves] = 0
 
     def start(self, slot: int, simulations: int, explore: bool = False) -> None:
@@ -173,6 +183,8 @@ class Search:
         """
         if simulations < 1:
             raise UserError(f"simulations: expected 1 or more, got {simulations}")
+        if not self.variant.keeps_tree:
+            self._forget_lanes(slot)
         self._moves["start"](self.tree.slots[slot], simulations, explore)
 
     def advance(self, slot: int, action: int) -> bool:
@@ -313,8 +325,8 @@ def edges_per_node(variant: Variant, rules: Rules) -> int:
 def network_arrays(game: Game, network: CompiledNetwork | None) -> Network:
     logits, utilities = np.zeros(game.actions, np.float32), np.zeros(game.players, np.float32)
     if network is None:
-        return Network(np.zeros(0, np.float32), np.zeros(0, np.float32), logits, utilities)
-    return Network(network.weights, network.scratch(), logits, utilities)
+        return Network(0, np.zeros(0, np.float32), np.zeros(0, np.float32), logits, utilities)
+    return Network(network.address, network.weights, network.scratch(), logits, utilities)
 
 
 # ── kernels ──
@@ -335,14 +347,14 @@ def move_factories(variant: Variant) -> dict[str, Callable[[Rules], Callable[...
 
 
 def simulation(
-    rules: Rules, variant: Variant, evaluator: EvaluatorFactory, judge: Callable[..., None] | None
+    rules: Rules, variant: Variant, evaluator: EvaluatorFactory, has_network: bool
 ) -> Callable[..., None]:
-    """simulate(s, …): one simulation in tree s, with a compiled evaluator."""
+    """simulate(s, …): one simulation in tree s, inside compiled code; the leaves by a network, or by `evaluator` and random games."""
     phase, leaf, uses_policy = phases(rules, variant, evaluator), leaves(rules, variant), variant.has_policy
     select, expand, is_settled, backup = phase.select, phase.expand, phase.is_settled, phase.backup
     rollout, estimate, observe, recall, accept = phase.rollout, phase.estimate, leaf.observe, leaf.recall, leaf.accept
 
-    if judge is None:
+    if not has_network:
 
         def evaluate(
             slot: Any,
@@ -386,7 +398,8 @@ def simulation(
                 rollout(slot, lane, work.states[0], work.actions, settings, weights, work.values)
             if is_expanded and recall(lane, nodes, edges, settings, memory, observation):
                 return
-            judge(network.weights, network.scratch, observation, network.logits, network.utilities)
+            answer = network.weights, network.scratch, observation, network.logits, network.utilities
+            call_native(network.address, answer)
             accept(lane, nodes, edges, settings, memory, views, observation, network.logits, network.utilities)
 
     def simulate(
@@ -417,10 +430,10 @@ def simulation(
 
 @cache
 def run_factory(
-    variant: Variant, evaluator: EvaluatorFactory = uniform_evaluator, judge: Callable[..., None] | None = None
+    variant: Variant, evaluator: EvaluatorFactory = uniform_evaluator, has_network: bool = False
 ) -> Callable[[Rules], Callable[..., None]]:
     def run(rules: Rules) -> Callable[..., None]:
-        simulate = simulation(rules, variant, evaluator, judge)
+        simulate = simulation(rules, variant, evaluator, has_network)
 
         def run(
             trees: Trees,

@@ -38,7 +38,7 @@ from base.threads import interruptible
 from games import Game
 from games.record import GameRecord
 from mcts.phases import uniform_evaluator
-from mcts.search import BatchEvaluator, CompiledNetwork, Search
+from mcts.search import BatchEvaluator, CompiledNetwork, Search, is_compiled
 from mcts.settings import SearchSettings
 from mcts.tree import bytes_per_node
 from selfplay.settings import SelfPlaySettings
@@ -118,8 +118,8 @@ class GameQueue:
             raise UserError("self-play: expected no game under way when the network changes")
         if self._driver is None or not self._driver.takes(network):
             self._done = self.work
-            is_compiled = network is None or hasattr(network, "judge")
-            self._driver = CompiledGames(self, network) if is_compiled else BatchedGames(self, network)
+            runs_compiled = network is None or is_compiled(network)
+            self._driver = CompiledGames(self, network) if runs_compiled else BatchedGames(self, network)
         else:
             self._driver.use(network)
         self.net = net
@@ -155,7 +155,7 @@ class Games:
             queue.search,
             slots=slots,
             nodes=nodes_of(settings),
-            network=network if hasattr(network, "judge") else None,
+            network=network if is_compiled(network) else None,
             cache_mb=0 if network is None else settings.cache_mb,
         )
         self.how = settings.record()
@@ -245,14 +245,11 @@ class CompiledGames(Games):
 
     def __init__(self, queue: GameQueue, network: Any) -> None:
         super().__init__(queue, 1, network)
-        judge = None if network is None else network.judge
-        self.play = queue.game.kernel(play_factory(self.search.variant, uniform_evaluator, judge))
+        self.play = queue.game.kernel(play_factory(self.search.variant, uniform_evaluator, network is not None))
 
     def takes(self, network: Any) -> bool:
         """Whether the same kernel runs it."""
-        if network is None or self.network is None:
-            return network is self.network
-        return getattr(network, "judge", None) is self.network.judge
+        return network is None if self.network is None else is_compiled(network)
 
     def use(self, network: Any) -> None:
         self.network = network
@@ -298,7 +295,7 @@ class BatchedGames(Games):
         self.batches = 0
 
     def takes(self, network: Any) -> bool:
-        return network is not None and not hasattr(network, "judge")
+        return network is not None and not is_compiled(network)
 
     def use(self, network: Any) -> None:
         self.network = network

@@ -193,12 +193,12 @@ def turn_factory(variant: Variant) -> Callable[[Rules], Callable[..., int]]:
 
 @cache
 def play_factory(
-    variant: Variant, evaluator: EvaluatorFactory, judge: Callable[..., None] | None
+    variant: Variant, evaluator: EvaluatorFactory, has_network: bool
 ) -> Callable[[Rules], Callable[..., int]]:
     """A whole game, with a compiled evaluator."""
 
     def play(rules: Rules) -> Callable[..., int]:
-        turn, simulate = turns(rules, variant).turn, simulation(rules, variant, evaluator, judge)
+        turn, simulate = turns(rules, variant).turn, simulation(rules, variant, evaluator, has_network)
 
         def play(
             games: Any,

@@ -132,7 +132,8 @@ def test_interpreted_and_compiled_judge_agree(text):
     net = CompiledNet.of_net(random_net(text, game), game, "fp32", "portable")
     observation = planes(game, 1)
     logits, utilities = np.zeros(game.actions, np.float32), np.zeros(game.players, np.float32)
-    net.judge(net.weights, net.scratch(), observation[0], logits, utilities)  # plain Python
+    judge = judge_for(game.rules.observation[2], choose("portable"), False)
+    judge(net.weights, net.scratch(), observation[0], logits, utilities)  # plain Python
     close((logits[None], utilities[None]), net(observation), "fp32")
 
 
@@ -196,18 +197,17 @@ def test_a_row_has_the_same_bits_in_every_batch(text, precision, which):
             assert (part == all_rows[order]).all()
 
 
-def test_judge_has_the_same_bits_inside_another_kernel():
+def test_a_net_has_the_same_bits_inside_another_kernel():
     net = compiled_tic_tac_toe()
-    judge = net.judge
 
-    def twice(weights, scratch, observations, logits, utilities):
+    def twice(address, weights, scratch, observations, logits, utilities):
         for i in range(len(observations)):
-            judge(weights, scratch, observations[i], logits[0], utilities[0])
-            judge(weights, scratch, observations[i], logits[i], utilities[i])
+            call_native(address, (weights, scratch, observations[i], logits[0], utilities[0]))
+            call_native(address, (weights, scratch, observations[i], logits[i], utilities[i]))
 
     observations = planes(load("tic_tac_toe"), 7)
     logits, utilities = np.zeros((7, 9), np.float32), np.zeros((7, 2), np.float32)
-    compiled(twice)(net.weights, net.scratch(), observations, logits, utilities)
+    compiled(twice)(net.address, net.weights, net.scratch(), observations, logits, utilities)
     for found, expected in zip((logits[1:], utilities[1:]), net(observations), strict=True):
         assert (found == expected[1:]).all()
 
@@ -234,10 +234,10 @@ def test_threads_share_one_compiled_net():
 def test_code_depends_on_board_width_precision_and_instructions_only():
     small, large = compiled_tic_tac_toe("resnet:1x5"), compiled_tic_tac_toe("resnet:2x24,pool=on")
     other = CompiledNet.of_net(random_net("mlp:1x18", load("nim")), load("nim"))
-    assert small.judge is large.judge
+    assert small.address == large.address
     forms = [small, compiled_tic_tac_toe(precision="fp32", instructions="avx2"), other]
     forms.append(compiled_tic_tac_toe(precision="fp32", instructions="portable"))
-    assert len({content_key(each.judge) for each in forms}) == len(forms)
+    assert len({each.address for each in forms}) == len(forms)
 
 
 def test_an_edit_of_the_vector_code_makes_new_keys(monkeypatch):

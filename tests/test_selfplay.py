@@ -10,6 +10,7 @@ import pytest
 
 from base.errors import UserError
 from base.local_workers import Processes, Threads
+from base.native import address_of
 from base.seeds import derive
 from base.workers import InProcess, Workers
 from checkpoints import Card, pack, save
@@ -222,7 +223,10 @@ class Exact:
         policy, value = rng.integers(-32, 33, (entries, game.actions)), rng.integers(-8, 9, (entries, game.players))
         self.weights = np.concatenate([policy / 16, value / 256], 1).astype(np.float32)
         self.players = game.players
-        self.judge = judge
+
+        shape = game.rules.observation, game.actions, game.players
+        zeros = [np.zeros(each, np.float32) for each in shape]
+        self.address = address_of(judge, self.weights, self.scratch(), *zeros)
 
     def scratch(self) -> Any:
         return np.zeros(1, np.float32)
@@ -234,7 +238,7 @@ class Exact:
 
 
 def judge(weights: Any, scratch: Any, observation: Any, logits: Any, utilities: Any) -> None:
-    flat, actions = observation.ravel(), len(logits)
+    flat, actions = observation.reshape(observation.size), len(logits)
     logits[:] = 0
     utilities[:] = 0
     for i in range(len(flat)):

@@ -3,9 +3,7 @@
 >>> net = CompiledNet.of(weights, "resnet:5x64,pool=off", load("connect_four"))      # weights: {name: float32 array}
 >>> logits, utilities = net(observations)                                             # any number of positions
 
-A search's kernel closes over `net.judge`, a plain function of one position, and gets the weights as an argument:
-
->>> net.judge(net.weights, net.scratch(), observation, logits, utilities)
+A search's kernel calls `net.address`, the compiled code for one position, with `net.weights` and a `net.scratch()`.
 
 In dependency order: `program` (a network as data), `instructions` (instruction sets), `vectors` (LLVM vector code), `layers` and
 `portable` (the operations with it and without), `forward` (`judge`), `form` (what kinds of networks provide) with `resnet` and `mlp`,

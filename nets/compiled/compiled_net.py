@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from base.compiler import compiled
 from base.errors import UserError
+from base.native import address_of, call_native
 from games import Game
 from nets.compiled.form import CannotCompile, apply_form
-from nets.compiled.forward import Judge, judge_for
+from nets.compiled.forward import judge_for
 from nets.compiled.instructions import Instructions, choose, has_bf16
 from nets.compiled.packing import Packer
 from nets.compiled.program import PackedWeights, aligned
@@ -32,12 +32,12 @@ _TOLERANCE = {"fp32": 1e-3, "bf16": 0.2}
 class CompiledNet:
     """A network as it was when this was made, ready to run on this CPU. Threads may share it, each with a scratch of its own."""
 
-    judge: Judge
-    """judge(weights, scratch, observation, logits, utilities) for one position: observation float32 [channels, rows, columns],
-    logits float32 [A] over the mover's numbers of the actions, utilities float32 [P] relative to the mover. A plain function for
-    kernels to close over; equal functions for equal board widths, precisions and instruction sets, whatever the network."""
+    address: int
+    """Of the compiled code (`base/native.py`): (weights, scratch, observation, logits, utilities) for one position, observation float32
+    [channels, rows, columns], logits float32 [A] over the mover's numbers of the actions, utilities float32 [P] relative to the mover.
+    One for each board width, precision and instruction set, whatever the network."""
     weights: PackedWeights
-    """The first argument of `judge`."""
+    """Its first argument."""
 
     def __init__(
         self, weights: PackedWeights, words: int, game: Game, precision: str, instructions: Instructions
@@ -45,11 +45,18 @@ class CompiledNet:
         """`of` makes one."""
         self.weights, self.precision, self.instructions = weights, precision, instructions.name
         self.observation, self.actions, self.players = game.rules.observation, game.actions, game.players
-        columns = self.observation[2]
-        self.judge = judge_for(columns, instructions, precision == "bf16")
-        self._batch = _batch_for(columns, instructions, precision == "bf16")
         self._words = words
         self._spare: list[Floats] = []
+        self.address = self._address(instructions, precision == "bf16")
+        self._batch = compiled(_evaluate_batch)
+
+    def _address(self, instructions: Instructions, half: bool) -> int:
+        key = self.observation[2], instructions, half
+        if key not in _addresses:
+            answer = np.zeros(self.actions, np.float32), np.zeros(self.players, np.float32)
+            arguments = self.weights, self.scratch(), np.zeros(self.observation, np.float32), *answer
+            _addresses[key] = address_of(judge_for(*key), *arguments, label="the network")
+        return _addresses[key]
 
     @classmethod
     def of(
@@ -84,7 +91,7 @@ class CompiledNet:
         return cls.of(weights, net.text, game, precision, instructions)
 
     def scratch(self) -> Floats:
-        """Memory for `judge` to work in: one for each thread, with the zeros that it begins with."""
+        """Memory for the code to work in: one for each thread, with the zeros that it begins with."""
         return aligned(self._words)
 
     def __call__(self, observations: Floats, /) -> tuple[Floats, Floats]:
@@ -99,7 +106,7 @@ class CompiledNet:
             scratch = self._spare.pop()
         except IndexError:  # the others are in use by other threads
             scratch = self.scratch()
-        self._batch(self.weights, scratch, np.require(observations, None, ["C", "W"]), logits, utilities)
+        self._batch(self.address, self.weights, scratch, np.require(observations, None, ["C", "W"]), logits, utilities)
         self._spare.append(scratch)
         return logits, utilities
 
@@ -126,12 +133,9 @@ def sample(shape: tuple[int, int, int], count: int) -> Floats:
     return found
 
 
-@functools.cache
-def _batch_for(columns: int, instructions: Instructions, half: bool) -> Callable[..., Any]:
-    judge = judge_for(columns, instructions, half)
+_addresses: dict[tuple[int, Instructions, bool], int] = {}
 
-    def judge_batch(packed: Any, scratch: Any, observations: Any, logits: Any, utilities: Any) -> None:
-        for i in range(len(observations)):
-            judge(packed, scratch, observations[i], logits[i], utilities[i])
 
-    return compiled(judge_batch, label="the network")
+def _evaluate_batch(address: Any, weights: Any, scratch: Any, observations: Any, logits: Any, utilities: Any) -> None:
+    for i in range(len(observations)):
+        call_native(address, (weights, scratch, observations[i], logits[i], utilities[i]))
