@@ -76,7 +76,7 @@ def test_the_table_of_games_and_players_is_true(game, marks, monkeypatch):
         if mark == "✓":
             make_player(player, load(game))
         else:
-            with pytest.raises(UserError, match="expected a game"):
+            with pytest.raises(UserError, match="expected two players"):
                 make_player(player, load(game))
 
 
