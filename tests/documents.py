@@ -19,6 +19,9 @@ TINY_RUN = (
 )
 
 
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
 def blocks(page: str) -> list[tuple[str, str]]:
     """Language and text of each block of code; no language for blocks of commands."""
     return re.findall(r"```(\w*)\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
@@ -36,7 +39,7 @@ def commands(page: str) -> list[str]:
 def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """One command in `folder`, with fewer games, and training for a moment."""
     words = re.sub(r"--games \d+", "--games 4", line.split("#")[0].strip())
-    if "python -m train " in words:
+    if "--minutes" in words:
         words = re.sub(r"--minutes \d+", "--games 8 --workers 0", words) + "".join(
             f" --set {each}" for each in TINY_RUN
         )
@@ -49,3 +52,9 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
