@@ -346,9 +346,7 @@ def move_factories(variant: Variant) -> dict[str, Callable[[Rules], Callable[...
     return {name: factory(name) for name in ("target", "sample", "start", "advance")}
 
 
-def simulation(
-    rules: Rules, variant: Variant, evaluator: EvaluatorFactory, has_network: bool
-) -> Callable[..., None]:
+def simulation(rules: Rules, variant: Variant, evaluator: EvaluatorFactory, has_network: bool) -> Callable[..., None]:
     """simulate(s, …): one simulation in tree s, inside compiled code; the leaves by a network, or by `evaluator` and random games."""
     phase, leaf, uses_policy = phases(rules, variant, evaluator), leaves(rules, variant), variant.has_policy
     select, expand, is_settled, backup = phase.select, phase.expand, phase.is_settled, phase.backup

@@ -14,13 +14,15 @@ import pytest
 import torch
 
 import checkpoints
-from base.compiler import compiled, content_key
+from base.compiler import compiled
 from base.errors import UserError
+from base.native import call_native
 from games import load
 from nets import CannotCompile, CompiledNet, Inference, make_net
 from nets.compiled import instructions, packing, vectors
 from nets.compiled.compiled_net import sample
 from nets.compiled.form import apply_form
+from nets.compiled.forward import judge_for
 from nets.compiled.instructions import SETS, available, choose, has_bf16
 from nets.compiled.reference import Reference
 from nets.folding import Weights

@@ -64,14 +64,18 @@ def test_the_commands_of_the_page_run(line, folder):
 PLAYERS = ("minimax:depth=2", "alphabeta:depth=2", "expectiminimax:depth=2", "maxn:depth=2", "uct:sims=2")
 ROWS = [
     (game, [mark.strip() for mark in marks.split("|")])
-    for games, marks in re.findall(r"^\| (`[a-z_]+[`:,].*?) \|((?:[ ✓]*\|){4}.*)\|$", (ROOT / PAGE).read_text(), re.MULTILINE)
+    for games, marks in re.findall(
+        r"^\| (`[a-z_]+[`:,].*?) \|((?:[ ✓]*\|){4}.*)\|$", (ROOT / PAGE).read_text(), re.MULTILINE
+    )
     for game in re.findall(r"`(.+?)`", games)
 ]
 
 
 @pytest.mark.parametrize(("game", "marks"), ROWS, ids=[game for game, _ in ROWS])
 def test_the_table_of_games_and_players_is_true(game, marks, monkeypatch):
-    monkeypatch.setattr(Game, "kernel", lambda self, factory, checked=False: lambda *arguments: 0)  # nothing is compiled
+    monkeypatch.setattr(
+        Game, "kernel", lambda self, factory, checked=False: lambda *arguments: 0
+    )  # nothing is compiled
     for player, mark in zip(PLAYERS, [marks[0], *marks[:4]], strict=True):  # minimax and alphabeta share a column
         if mark == "✓":
             make_player(player, load(game))
