@@ -3,8 +3,8 @@
 >>> address = address_of(judge, weights, scratch, observation, logits, utilities)      # compiles it for arguments of these types
 >>> call_native(address, (weights, scratch, observation, logits, utilities))           # in compiled code only
 
-A call costs some nanoseconds and is never inlined: worth it for a function that takes microseconds and takes seconds to compile, such as
-a network's. The function returns nothing, and the arguments must have the types that it was compiled for.
+A call costs some nanoseconds and is never inlined: worth it for a function that takes microseconds and takes seconds to compile, such
+as a network's. The function returns nothing, and the arguments must have the types that it was compiled for.
 """
 
 from __future__ import annotations

@@ -2,12 +2,14 @@
 
     python -m benchmarks.selfplay                                   # connect four, a net of 5×64, one core and two
     python -m benchmarks.selfplay go:size=9 --net resnet:3x32 --seconds 30 --precision fp32
+    python -m benchmarks.selfplay --networks compiled torch         # the compiled network beside torch in batches
 
 | column      | what                                                                                                     |
 |-------------|----------------------------------------------------------------------------------------------------------|
 | simulations | per second, as made: those saved by proofs are not counted                                               |
 | evaluations | positions per second evaluated by the network, without empty rows of batches                             |
 | games       | per second                                                                                               |
+| outside     | the share of the time that is not spent in compiled code or the network: records, queues, Python          |
 | scaling     | simulations per second relative to one worker                                                            |
 
 The net has random weights, as at the start of a run. The cache of evaluations is off unless --cache is given, so every simulation that
@@ -24,7 +26,7 @@ import multiprocessing
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.synchronize import Barrier
 from typing import Any, NamedTuple
 
@@ -33,7 +35,8 @@ from base.local_workers import cores
 from benchmarks import mctx_peer
 from games import load
 from mcts.puct import PUCT
-from selfplay.play import GameQueue
+from mcts.search import Search
+from selfplay.play import BatchedGames, CompiledGames, GameQueue
 from selfplay.settings import SelfPlaySettings
 
 
@@ -41,6 +44,8 @@ class Work(NamedTuple):
     game: str
     net: str
     precision: str
+    network: str
+    """`compiled` or `torch`"""
     settings: SelfPlaySettings
     seconds: float
 
@@ -49,6 +54,8 @@ class Done(NamedTuple):
     simulations: int
     evaluations: int
     games: int
+    outside: float
+    """Seconds."""
     seconds: float
 
 
@@ -59,6 +66,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--precision", nargs="+", default=["fp32", "auto"], choices=["fp32", "bf16", "auto"], metavar="P"
     )
+    parser.add_argument("--networks", nargs="+", default=["compiled"], choices=["compiled", "torch"], metavar="N")
     parser.add_argument("--slots", type=int, default=64, metavar="N", help="games side by side in each worker")
     parser.add_argument("--seconds", type=float, default=15.0, metavar="S", help="of each measurement")
     parser.add_argument("--cache", type=float, default=0.0, metavar="MB", help="of evaluations; 0: off")
@@ -66,19 +74,30 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     game = load(options.game)
     settings = SelfPlaySettings(slots=options.slots, cache_mb=options.cache)
-    how = f"{options.slots} games side by side, searches of {settings.simulations} and {settings.fast_simulations} simulations"
+    how = f"searches of {settings.simulations} and {settings.fast_simulations} simulations, {options.slots} games in torch's batches"
     print(f"{game.name}, {options.net}, {how}\n")
-    print(f"{'precision':>10}{'workers':>9}{'simulations/s':>15}{'evaluations/s':>15}{'games/s':>9}{'scaling':>9}")
-    for precision in options.precision:
-        alone = 0.0
-        for workers in options.workers:
-            found = measured(Work(game.spec, options.net, precision, settings, options.seconds), workers)
-            rates = [sum(each[i] / each.seconds for each in found) for i in range(3)]
-            alone = alone or rates[0] / workers
-            row = f"{precision:>10}{workers:>9}{rates[0]:>15,.0f}{rates[1]:>15,.0f}{rates[2]:>9.1f}{rates[0] / alone:>8.2f}×"
-            print(row, flush=True)
-        if precision == "fp32" and game.name == "connect_four":
-            show_peer(options.net, settings, options.seconds, alone)
+    titles = (
+        ("network", 10),
+        ("precision", 10),
+        ("workers", 8),
+        ("simulations/s", 15),
+        ("evaluations/s", 15),
+        ("games/s", 9),
+    )
+    print("".join(f"{title:>{width}}" for title, width in (*titles, ("outside", 9), ("scaling", 9))))
+    for network in options.networks:
+        for precision in options.precision:
+            alone = 0.0
+            for workers in options.workers:
+                work = Work(game.spec, options.net, precision, network, settings, options.seconds)
+                found = measured(work, workers)
+                rates = [sum(each[i] / each.seconds for each in found) for i in range(3)]
+                outside = sum(each.outside for each in found) / sum(each.seconds for each in found)
+                alone = alone or rates[0] / workers
+                row = f"{network:>10}{precision:>10}{workers:>8}{rates[0]:>15,.0f}{rates[1]:>15,.0f}{rates[2]:>9.1f}"
+                print(f"{row}{outside:>9.1%}{rates[0] / alone:>8.2f}×", flush=True)
+            if precision == "fp32" and game.name == "connect_four":
+                show_peer(options.net, settings, options.seconds, alone)
     return 0
 
 
@@ -108,27 +127,50 @@ def measured(work: Work, workers: int) -> list[Done]:
 
 
 def play(work: Work, barrier: Barrier, results: Any) -> None:
-    """One worker: warms up until every lane has moved a few times, then counts."""
+    """One worker: warms up for a few games, then counts."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    from nets import Inference, make_net
+    from nets import CompiledNet, Inference, make_net
 
     game, slots = load(work.game), work.settings.slots
-    network = Inference(make_net(work.net, game, 1), slots, precision=work.precision)  # type: ignore[arg-type]
-    lanes = GameQueue(game, work.settings, PUCT(), os.getpid())
-    lanes.use(network, "random")
+    net, precision = make_net(work.net, game, 1), work.precision
+    network: Any
+    if work.network == "compiled":
+        network = CompiledNet.of_net(net, game, precision)  # type: ignore[arg-type]
+    else:
+        network = Inference(net, slots, precision=precision)  # type: ignore[arg-type]
+    queue = GameQueue(game, work.settings, PUCT(), os.getpid())
+    queue.use(network, "random")
+    inside = [0.0]
+    count_inside(inside)
     for number in range(slots * 2):
-        lanes.add(number)
-    for _ in range(100):
-        lanes.step()
+        queue.add(number)
+    for _ in range(4 if work.network == "compiled" else 100):
+        queue.step()
     barrier.wait()
-    before, games, number = lanes.work, 0, slots * 2
-    began = time.perf_counter()
+    before, games, number = queue.work, 0, slots * 2
+    began, inside[0] = time.perf_counter(), 0.0
     while (seconds := time.perf_counter() - began) < work.seconds:
-        for _ in lanes.step():
-            lanes.add(number)
+        for _ in queue.step():
+            queue.add(number)
             games, number = games + 1, number + 1
-    done = lanes.work.minus(before)
-    results.put(Done(done.simulations, done.evaluations, games, seconds))
+    done = queue.work.minus(before)
+    results.put(Done(done.simulations, done.evaluations, games, seconds - inside[0], seconds))
+
+
+def count_inside(seconds: list[float]) -> None:
+    """Adds up the time in what plays and searches: a compiled game, or a batch with the moves that follow it."""
+    for owner, name in ((CompiledGames, "_played"), (Search, "step"), (BatchedGames, "_turn")):
+        setattr(owner, name, timed(getattr(owner, name), seconds))
+
+
+def timed(function: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        start = time.perf_counter()
+        found = function(*arguments)
+        seconds[0] += time.perf_counter() - start
+        return found
+
+    return call
 
 
 if __name__ == "__main__":

@@ -62,7 +62,8 @@ class CompiledNetwork(Protocol):
 
     @property
     def address(self) -> int:
-        """Of compiled code (`base/native.py`): (weights, scratch, observation, logits, utilities) fills the last two for one position."""
+        """Of compiled code (`base/native.py`): (weights, scratch, observation, logits, utilities) fills the last two for one
+        position."""
 
     @property
     def weights(self) -> Any: ...
