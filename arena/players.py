@@ -223,7 +223,7 @@ def make_net(
     /,
     sims: Annotated[int, range(2**31 - 1)] | None = None,
     ms: Count | None = None,
-    method: Literal["puct", "gumbel", "ucb1"] = "puct",
+    method: str = "puct",
     leaves: Annotated[int, range(1, 1025)] | None = None,
     symmetry: bool = False,
     precision: Literal["auto", "fp32", "bf16"] = "auto",

@@ -1,17 +1,20 @@
-"""Tree search with rollouts, a linear EVAL or a learned evaluator at the leaves.
+"""Tree search with rollouts, a linear EVAL or a network at the leaves. In dependency order:
 
-| file           |                                                                                             |
-|----------------|---------------------------------------------------------------------------------------------|
-| `tree.py`      | the tree as structured arrays, its laws, its memory, advancing the root                       |
-| `selection.py` | UCB1 and PUCT                                                                               |
-| `gumbel.py`    | Gumbel AlphaZero's rules: the race at the root, the improved policy                           |
-| `noise.py`     | what explores at the root of self-play: Dirichlet noise, forced visits and their pruning      |
-| `phases.py`    | select, expand, evaluate, backup; proofs                                                    |
-| `cache.py`     | evaluations already made                                                                    |
-| `batches.py`   | the kernels between a tree and an evaluator that works in batches                             |
-| `search.py`    | settings, and the two drivers: `run` inside compiled code, `step` by batches of leaves        |
-| `root.py`      | what a searched tree says: its moves in order, the line it expects                            |
-| `uct.py`       | a player with random games: limits, reuse of the tree from move to move                       |
-| `learned.py`   | search with a network: settings, many games side by side, targets to learn from               |
-| `player.py`    | a player with a network                                                                       |
+| file            |                                                                                            |
+|-----------------|--------------------------------------------------------------------------------------------|
+| `tree.py`       | the tree as structured arrays, its laws, its memory                                         |
+| `settings.py`   | the settings that all variants have, and the record that kernels read                       |
+| `variant.py`    | what a variant of search is; how it is found                                                |
+| `moves.py`      | from one search to the next: target, move, advancing the root                               |
+| `ucb1.py`       | a variant: UCB1 (UCT)                                                                       |
+| `noise.py`      | Dirichlet noise at the root                                                                 |
+| `puct.py`       | a variant: PUCT, with noise, forced visits and their pruning                                |
+| `gumbel.py`     | a variant: Gumbel AlphaZero                                                                 |
+| `phases.py`     | select, expand, evaluate, backup; proofs                                                    |
+| `cache.py`      | evaluations already made                                                                    |
+| `leaves.py`     | between a leaf and a network: observation, symmetries, cache, priors                        |
+| `batches.py`    | the kernels between trees and a network that answers in batches                             |
+| `root.py`       | reading a searched tree: its moves in order, its principal variation                        |
+| `search.py`     | many trees and their two drivers: `run` inside compiled code, `step` by batches of leaves   |
+| `player.py`     | a player: limits, reuse of the tree from move to move                                       |
 """
