@@ -173,7 +173,7 @@ def function_key(function: types.FunctionType, known: dict[types.FunctionType, s
             )
         elif value is None or isinstance(value, bool | int | float | complex | str | bytes | numba.types.Type):
             add(type(value).__qualname__, value)
-        elif isinstance(getattr(value, "content_key", None), str):  # an intrinsic, which says itself what it depends on
+        elif isinstance(getattr(value, "content_key", None), str):  # an intrinsic with a key of its own
             add("intrinsic", value.content_key)
         elif _is_foreign(getattr(value, "__module__", "?")):
             add("foreign", value.__module__, getattr(value, "__qualname__", repr(value)))

@@ -4,7 +4,7 @@
     python -m benchmarks.pins --write    # keeps them in tests/data/pins.json, which a test compares
 
 Each case is a command that a user could type. The hashes cover everything in a record except the names of players and networks. A
-commit that changes one of them on purpose says which and why. The last bits of a network differ between types of processor, so the
+commit that changes one of them on purpose names it and the reason. The last bits of a network differ between types of processor, so the
 pins of training runs are kept per type; those of self-play without a network hold everywhere. The signature of alpha-beta is
 `benchmarks.signature`.
 """

@@ -117,11 +117,11 @@ def show_peer(net: str, settings: SelfPlaySettings, seconds: float, alone: float
 def measured(work: Work, workers: int) -> list[Done]:
     context = multiprocessing.get_context("spawn")
     results, barrier = context.Queue(), context.Barrier(workers)
-    crew = [context.Process(target=play, args=(work, barrier, results), daemon=True) for _ in range(workers)]
-    for process in crew:
+    processes = [context.Process(target=play, args=(work, barrier, results), daemon=True) for _ in range(workers)]
+    for process in processes:
         process.start()
-    found = [results.get() for _ in crew]
-    for process in crew:
+    found = [results.get() for _ in processes]
+    for process in processes:
         process.join()
     return found
 

@@ -230,10 +230,10 @@ def table(found: Sequence[Watched]) -> str:
     """The results as Markdown."""
     lines = ["| spoiled | game | games | warnings, after so many games | named |", "|---|---|---|---|---|"]
     for each in found:
-        told = ", ".join(f"{name} ({games})" for name, games in each.raised.items()) or "none"
+        named = ", ".join(f"{name} ({games})" for name, games in each.raised.items()) or "none"
         ending = f"; ended: {each.ending}" if each.ending else ""
         wanted = "yes" if each.is_right else "**no**"
-        lines.append(f"| {SPOILS[each.name].wrong} | {each.game} | {each.games} | {told}{ending} | {wanted} |")
+        lines.append(f"| {SPOILS[each.name].wrong} | {each.game} | {each.games} | {named}{ending} | {wanted} |")
     return "\n".join(lines)
 
 

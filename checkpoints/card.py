@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself: `card.json`."""
+"""The description of a checkpoint: `card.json`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Elo:
 
 @dataclass(frozen=True)
 class Card:
-    """What a net was made for and how it came to be. `save` fills in `weights` and `parameters`."""
+    """The game that a network is for, and how it was made. `save` fills in `weights` and `parameters`."""
 
     game: str
     """The game's resolved name: `othello:size=8`."""
@@ -56,11 +56,11 @@ class Card:
     configuration: Mapping[str, Any] = field(default_factory=dict)
     """The run's, resolved."""
     commit: str = ""
-    """Of the program, `-dirty` behind it where files were changed; '' where nobody knows."""
+    """Of the program, followed by `-dirty` where files were changed; '' where unknown."""
     seeds: Mapping[str, int] = field(default_factory=dict)
     """By what they were for."""
     elo: Elo | None = None
-    """None until somebody has measured it."""
+    """None until it has been measured."""
     command: str = ""
     """What reproduces it."""
     note: str = ""

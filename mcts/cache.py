@@ -15,7 +15,7 @@ evaluation.
 | utilities   | float32 | [P]: as the evaluator gave them, 0 = mover                                                  |
 
 An entry is used only where key, observation and actions are all equal: positions that share a key, or look alike but allow other
-actions (as a ban on repetitions does), are told apart. The evaluator's answer to an observation does not depend on its row or its
+actions (as a ban on repetitions does), are distinguished. The evaluator's answer to an observation does not depend on its row or its
 neighbours, so a hit gives the bits that a fresh evaluation would. With one leaf per tree, then, a search is the same with the cache,
 without it, and whatever it holds. (With several, an answer that comes at once leads the next leaf elsewhere.)
 

@@ -509,7 +509,7 @@ def test_a_run_is_recognised_by_its_checkpoints(tmp_path, monkeypatch):
 
 def test_torch_is_not_loaded_for_a_player_that_is_no_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "checkpoints.shelf", None)  # whoever imports it fails
+    monkeypatch.setitem(sys.modules, "checkpoints.folders", None)  # whoever imports it fails
     assert checkpoints_of("alphabeta:depth=4") == {}
     (tmp_path / "first").mkdir()
     with pytest.raises(ImportError):

@@ -3,9 +3,9 @@
     result = learn_from_games(game, learner, config.supervised, seed, log)
     print(result)                                   # on games that were held back: how often it predicts the move
 
-Every move of every finished game is learned, whoever won; where a search left its distribution in the record, that is learned instead.
-The value learns how the game ended. Games are held back by a hash of their moves. The batches are the learner's own, symmetries
-included, and its rate warms up and falls as over a whole run. The result is a function of games, settings and seed.
+Every move of every finished game is learned, the loser's too; where a search left its distribution in the record, that is learned
+instead. The value learns how the game ended. Games are held back by a hash of their moves. The batches are the learner's own,
+symmetries included, and its rate warms up and falls as over a whole run. The result is a function of games, settings and seed.
 
 Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search", began so.
 """

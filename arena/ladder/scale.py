@@ -245,6 +245,6 @@ def checkpoints_of(text: str) -> dict[int, Path]:
     folders = [folder for folder in (FOLDER.parent / text, Path(text)) if os.path.isdir(folder)]
     if not folders:
         return {}
-    from checkpoints.shelf import all_of  # torch takes seconds to load, which no other player needs
+    from checkpoints.folders import all_of
 
     return next(({int(path.name): path for path in found} for folder in folders if (found := all_of(folder))), {})

@@ -83,7 +83,7 @@ def keep_every(run: StrPath, n: int, current: Path | None = None) -> list[Path]:
 
 
 def resolve(text: str, game: Game | None = None) -> Path:
-    """The checkpoint folder that `text` means:
+    """The checkpoint folder that `text` stands for:
 
     | text                  | which                                                             |
     |-----------------------|-------------------------------------------------------------------|
@@ -118,10 +118,10 @@ def resolve(text: str, game: Game | None = None) -> Path:
 
 
 def names(game: Game | None = None) -> list[str]:
-    """What `resolve` knows by name: runs with checkpoints, and the nets released (for `game`)."""
+    """The names that `resolve` takes: runs with checkpoints, and the nets released (for `game`)."""
     runs = sorted(path.name for path in RUNS.iterdir() if all_of(path)) if RUNS.is_dir() else []
-    shelves = [game_folder(game)] if game is not None else sorted(RELEASED.glob("*"))
-    released = [path for shelf in shelves for path in sorted(shelf.glob("*")) if _is_checkpoint(path)]
+    games = [game_folder(game)] if game is not None else sorted(RELEASED.glob("*"))
+    released = [path for folder in games for path in sorted(folder.glob("*")) if _is_checkpoint(path)]
     return runs + [path.name if game is not None else f"{path.parent.name}/{path.name}" for path in released]
 
 
@@ -181,8 +181,8 @@ def _as_folder(path: Path) -> Path | None:
 def _released(text: str, game: Game | None) -> Path | None:
     if not re.fullmatch(r"[\w.+-]+(/[\w.+-]+)?", text) or ".." in text.split("/"):
         return None
-    shelf = game_folder(game) if game is not None and "/" not in text else RELEASED
-    path = shelf / text
+    folder = game_folder(game) if game is not None and "/" not in text else RELEASED
+    path = folder / text
     return path if _is_checkpoint(path) else None
 
 
