@@ -1,21 +1,21 @@
-# `make` prints what there is to do. Everything runs in .venv; no environment needs to be activated.
+# `make` lists the targets. Everything runs in .venv; no environment needs to be activated.
 
-# Makes .venv; any Python from 3.11 on.
+# The Python that makes .venv, 3.11 or newer.
 PYTHON ?= python3
 # For `make train`.
 GAME = connect_four
 MINUTES = 10
-# More words for the command: make test ARGS="-n 0 -k chess"
+# More arguments for the command: make test ARGS="-n 0 -k chess"
 ARGS =
 
-# Packages that a shell happens to offer are not the ones pinned here.
+# Packages from the shell's environment are not the pinned ones.
 unexport PYTHONPATH PYTHONHOME MYPYPATH
 
 .PHONY: help setup train test check clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make setup   make .venv and install everything into it; again: nothing, or what changed'
+	@echo 'make setup   make .venv and install everything into it; repeated, only what changed'
 	@echo 'make train   a training run: connect four, ten minutes (GAME=..., MINUTES=..., ARGS=...)'
 	@echo 'make test    the tests (ARGS=... goes to pytest)'
 	@echo 'make check   lint, format, types, tests: what every change has to pass'
@@ -24,7 +24,7 @@ help:
 	@echo 'Another Python: make setup PYTHON=python3.12. A new start: rm -rf .venv'
 
 setup:
-	@command -v $(PYTHON) >/dev/null || { echo 'setup: there is no $(PYTHON) here; name another: make PYTHON=python3.12'; exit 2; }
+	@command -v $(PYTHON) >/dev/null || { echo 'setup: expected a Python 3.11 or newer, found no $(PYTHON); name another: make PYTHON=python3.12'; exit 2; }
 	@$(PYTHON) .ci/setup.py
 
 train: setup

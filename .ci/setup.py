@@ -24,15 +24,15 @@ INSTALLING = os.path.join(VENV, "installing")
 PYTHON = os.path.join(VENV, "bin", "python")
 LOCK = os.path.join(ROOT, ".venv.lock")
 
-# Settings that send an install somewhere else than into .venv, or make it less than whole. Where packages come from
-# (indexes, proxies, certificates) stays the user's.
+# Settings that send an install somewhere else than into .venv, or make it incomplete. Sources of packages
+# (indexes, proxies, certificates) are left to the user.
 UNWANTED = ["PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_NO_DEPS", "PIP_DRY_RUN", "PIP_PYTHON"]
 UNWANTED += ["PIP_REQUIRE_HASHES", "PIP_CONSTRAINT", "PIP_REQUIREMENT", "PIP_EDITABLE", "PIP_PRE"]
 UNWANTED += ["PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__"]
 
 
 def wanted():
-    """What .venv/installed says when there is nothing to do."""
+    """What .venv/installed contains when there is nothing to do."""
     digest = hashlib.sha256()
     for name in DESCRIBED:
         with open(os.path.join(ROOT, name), "rb") as file:
@@ -41,7 +41,7 @@ def wanted():
 
 
 def found():
-    """What .venv/installed says, or nothing."""
+    """What .venv/installed contains, or nothing."""
     try:
         with open(INSTALLED, encoding="utf-8") as file:
             return file.read()
@@ -105,7 +105,7 @@ def install(lock_descriptor):
         run([*pip, "setuptools"], lock_descriptor)
         run([*pip, "--no-build-isolation", "--editable", ".[dev]"], lock_descriptor)
     except subprocess.CalledProcessError as error:
-        # An upgrade that pip itself gave up (no network, say) was rolled back by pip: what was there is kept.
+        # An upgrade that failed in pip (without a network, for example) was rolled back by pip: what was there is kept.
         if upgrade and error.returncode > 0:
             os.remove(INSTALLING)
         raise
