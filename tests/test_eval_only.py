@@ -55,11 +55,11 @@ def test_killed_and_resumed_leaves_the_same_weights(whole: Path, tmp_path: Path,
         calls.append(loop.progress.games)
         if loop.progress.games == 24:
             raise KeyboardInterrupt
-        shelve(loop)
+        checkpoint(loop)
 
-    shelve = Loop.shelve
+    checkpoint = Loop.checkpoint
     with monkeypatch.context() as patch:
-        patch.setattr(Loop, "shelve", killed)
+        patch.setattr(Loop, "checkpoint", killed)
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path / "run", 32)
     for path in (tmp_path / "run" / "eval").iterdir():

@@ -101,7 +101,7 @@ def test_card_that_lost_its_elo_gets_it_back_without_a_game(here: Path) -> None:
     assert blocks(default_file(GAME)) == before
 
 
-def shelved(folder: Path, game: Game, net: str = "mlp:1x8") -> Path:
+def saved(folder: Path, game: Game, net: str = "mlp:1x8") -> Path:
     """A checkpoint that has learned nothing."""
     made = make_net(net, game, seed=1)
     return save(folder / "checkpoints" / "00000008", made, Card(game.name, game.version, made.text, step=8, games=8))
@@ -110,7 +110,7 @@ def shelved(folder: Path, game: Game, net: str = "mlp:1x8") -> Path:
 def test_evaluation_equals_the_standard_scale(tmp_path: Path) -> None:
     """All standard reference players, with the few games that there are, put the player where the few of them put it."""
     log, file, how = RunLog(tmp_path, 0, quiet=True), tmp_path / "ladder.sqlite", replace(QUICK, sample=20)
-    checkpoint = shelved(tmp_path, GAME)
+    checkpoint = saved(tmp_path, GAME)
     arena = ArenaEvaluation(how, 0, file)
     arena.prepare(GAME, log)
     found = arena(GAME, checkpoint, 1, log)
@@ -140,7 +140,7 @@ def test_a_game_of_ones_own_gets_a_scale_from_the_players_of_the_configuration(t
     arena = ArenaEvaluation(replace(QUICK, reference_players=("uct:sims=10",)), 0, tmp_path / "ladder.sqlite")
     assert players_of(game, arena.settings).players == ("random", "uct:sims=10")
     arena.prepare(game, log)
-    checkpoint = shelved(tmp_path, game)
+    checkpoint = saved(tmp_path, game)
     found = arena(game, checkpoint, 1, log)
     assert found.elo[1] < found.elo[0] < found.elo[2]
     table = arena.table(game, {checkpoint: "mine"}).splitlines()
@@ -154,7 +154,7 @@ def test_three_players_are_measured_by_utility(tmp_path: Path) -> None:
         replace(QUICK, reference_players=("random", "uct:sims=10"), games=24), 0, tmp_path / "ladder.sqlite"
     )
     arena.prepare(game, log)
-    checkpoint = shelved(tmp_path, game)
+    checkpoint = saved(tmp_path, game)
     found = arena(game, checkpoint, 1, log)
     assert (
         found.elo == () and arena.table(game, {checkpoint: "mine"}) == "" and not (tmp_path / "ladder.sqlite").exists()
@@ -179,7 +179,7 @@ def test_ctrl_c_in_an_evaluation_stops_the_run_and_keeps_what_was_played(tmp_pat
     file = tmp_path / "ladder.sqlite"
     arena, checkpoint, log = (
         ArenaEvaluation(QUICK, 0, file),
-        shelved(tmp_path, GAME),
+        saved(tmp_path, GAME),
         Impatient(tmp_path, 0, quiet=True),
     )
     with pytest.raises(KeyboardInterrupt):
