@@ -1,16 +1,16 @@
-"""The shelf of checkpoints: save, load, latest, best, cards; and the released nets themselves.
+"""The checkpoint store: save, load, latest, best, cards; and the released nets themselves.
 
 >>> path = save(folder_of("runs/first", step=4000), net, Card(game.name, game.version, net.text, step=4000))
 >>> net, card = load(resolve("first", game), game)     # a run's name means its newest checkpoint
 >>> net, card = load_compiled(resolve("first", game), game)     # the same as a compiled kernel, without torch
 
 A checkpoint is a folder that is there whole or not at all: `weights.safetensors`, the same bytes for the same weights, and `card.json`,
-which says what the weights fit and how they came to be. Both are data: reading them executes nothing.
+which describes what the weights fit and how they came to be. Both are data: reading them executes nothing.
 """
 
 import base  # first: Ctrl-C during the other imports
 from checkpoints.card import Card, Elo, commit
-from checkpoints.shelf import all_of, best, folder_of, keep_every, latest, newest_whole, resolve
+from checkpoints.folders import all_of, best, folder_of, keep_every, latest, newest_whole, resolve
 from checkpoints.store import (
     Packed,
     load,

@@ -1,8 +1,8 @@
-"""The shelf at the command line.
+"""The checkpoint store at the command line.
 
 python -m checkpoints list                     # all runs and what is released; or: list runs/first
 python -m checkpoints show first               # the card of a run's newest checkpoint; first/4000, first/best, a folder, a hash
-python -m checkpoints verify runs/first        # whole, and what its card says? exit code 1 if not
+python -m checkpoints verify runs/first        # whole, and as its card has it? exit code 1 if not
 python -m checkpoints release first/best small # copy it to those that come with the program, as GAME/small
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from base.errors import Arguments, UserError, run_command
 from base.options import split
-from checkpoints import shelf
+from checkpoints import folders
 from checkpoints.card import Card
 from checkpoints.store import read_card, verify
 from games import Game, load
@@ -53,7 +53,7 @@ def parser() -> Arguments:
 
 
 def run_list(options: argparse.Namespace) -> int:
-    paths = _meant(options.path) if options.path is not None else list(shelf.everything())
+    paths = _meant(options.path) if options.path is not None else list(folders.everything())
     if options.json:
         print(json.dumps([_as_object(path) for path in paths], ensure_ascii=False))
         return 0
@@ -66,7 +66,7 @@ def run_list(options: argparse.Namespace) -> int:
 
 
 def run_show(options: argparse.Namespace) -> int:
-    path = shelf.resolve(options.path)
+    path = folders.resolve(options.path)
     card = read_card(path)
     if options.json:
         print(json.dumps({"path": str(path)} | card.to_json(), ensure_ascii=False))
@@ -109,21 +109,21 @@ def run_verify(options: argparse.Namespace) -> int:
 
 
 def run_release(options: argparse.Namespace) -> int:
-    path = shelf.resolve(options.path)
+    path = folders.resolve(options.path)
     card = read_card(path)
     game = _game_of(card)
     if game is None:
         raise UserError(f"{path}: expected a net for a game of the folder games/, got one for {card.game}")
-    print(f"{shelf.release(path, game, options.name, options.note)}: released, {_line(path)}")
+    print(f"{folders.release(path, game, options.name, options.note)}: released, {_line(path)}")
     return 0
 
 
 def _meant(text: str) -> list[Path]:
     """All checkpoints of a run, or the one that is meant."""
-    for run in (shelf.RUNS / text, Path(text)):
-        if found := shelf.all_of(run):
+    for run in (folders.RUNS / text, Path(text)):
+        if found := folders.all_of(run):
             return found
-    return [Path(text)] if Path(text).is_dir() else [shelf.resolve(text)]
+    return [Path(text)] if Path(text).is_dir() else [folders.resolve(text)]
 
 
 def _game_of(card: Card) -> Game | None:

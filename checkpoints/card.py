@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself: `card.json`."""
+"""The description of a checkpoint: `card.json`."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Card:
     configuration: Mapping[str, Any] = field(default_factory=dict)
     """The run's, resolved."""
     commit: str = ""
-    """Of the program, `-dirty` behind it where files were changed; '' where nobody knows."""
+    """Of the program, `-dirty` behind it where files were changed; '' where it is not known."""
     seeds: Mapping[str, int] = field(default_factory=dict)
     """By what they were for."""
     elo: Elo | None = None
-    """None until somebody has measured it."""
+    """None where it was never measured."""
     command: str = ""
     """What reproduces it."""
     note: str = ""
@@ -147,9 +147,9 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "version": (is_whole, "a whole number"),
     "net": (is_name, "a net's text"),
     "weights": (_is_hash, "'sha256:' and 64 hexadecimal digits"),
-    "parameters": (_is_count, "how many there are"),
+    "parameters": (_is_count, "a whole number of at least 0"),
     "step": (_is_count, "a whole number of at least 0"),
-    "games": (_is_count, "how many games"),
+    "games": (_is_count, "a whole number of at least 0"),
     "configuration": (_is_object, "an object"),
     "commit": (is_text, "text"),
     "seeds": (_is_seeds, "a whole number for each purpose"),

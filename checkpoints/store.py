@@ -1,7 +1,7 @@
 """One checkpoint, in and out: `save(folder, net, card)`, `load(path, game)`, and `load_compiled(path, game)` without torch.
 
-Loading refuses, in one sentence, whatever does not fit: another game or version, a net that nobody knows, weights that are not the
-card's, or of another shape, a file that is damaged. Nothing of a checkpoint is executed: weights are numbers, cards are JSON.
+Loading refuses, in one sentence, what does not fit: another game or version, an unknown kind of net, weights that are not the
+card's, or of another shape, a damaged file. Nothing of a checkpoint is executed: weights are numbers, cards are JSON.
 """
 
 from __future__ import annotations

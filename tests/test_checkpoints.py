@@ -1,4 +1,4 @@
-"""The shelf: what is saved is loaded bit for bit, what does not fit is refused in one sentence, nothing is executed."""
+"""The checkpoint store: what is saved is loaded bit for bit, what does not fit is refused in one sentence, nothing is executed."""
 
 import json
 import os
@@ -22,6 +22,7 @@ from checkpoints import (
     all_of,
     best,
     folder_of,
+    folders,
     keep_every,
     latest,
     load,
@@ -29,7 +30,6 @@ from checkpoints import (
     read_card,
     resolve,
     save,
-    shelf,
     verify,
     write_card,
 )
@@ -56,24 +56,24 @@ def saved(tmp_path):
 
 
 @pytest.fixture
-def shelves(tmp_path, monkeypatch):
+def store_root(tmp_path, monkeypatch):
     """Runs and released nets in folders of the test's own."""
-    monkeypatch.setattr(shelf, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(shelf, "RELEASED", tmp_path / "released")
+    monkeypatch.setattr(folders, "RUNS", tmp_path / "runs")
+    monkeypatch.setattr(folders, "RELEASED", tmp_path / "released")
     return tmp_path
 
 
-def run_with(shelves, name, elos, game=GAME):
+def run_with(store_root, name, elos, game=GAME):
     """A run whose checkpoint at step 10·i has the i-th rating."""
     net = make_net("mlp:1x8", game)
     for i, elo in enumerate(elos):
         rating = None if elo is None else Elo(elo, elo - 10, elo + 10)
         save(
-            folder_of(shelves / "runs" / name, 10 * i),
+            folder_of(store_root / "runs" / name, 10 * i),
             make_net("mlp:1x8", game, seed=i),
             card_for(net, step=10 * i, elo=rating),
         )
-    return shelves / "runs" / name
+    return store_root / "runs" / name
 
 
 # ── in and out ──
@@ -199,7 +199,7 @@ def test_exchanged_weights_are_refused(saved):
 
 
 def rehashed(saved, data, **fields):
-    """Weights that the card vouches for: what somebody could hand out on purpose."""
+    """Weights that the card vouches for: made to deceive."""
     (saved / "weights.safetensors").write_bytes(data)
     card = json.loads((saved / "card.json").read_text())
     (saved / "card.json").write_text(json.dumps(card | {"weights": hash_of(data)} | fields))
@@ -301,8 +301,8 @@ def test_a_damaged_card_is_refused_in_one_line(saved):
         ({"stp": 3}, "unknown key 'stp': expected game, version, net, .*; did you mean 'step'?"),
         ({"step": -1}, "step: expected a whole number of at least 0, got -1"),
         ({"step": True}, "step: expected a whole number of at least 0, got True"),
-        ({"games": 1.5}, "games: expected how many games, got 1.5"),
-        ({"parameters": 10**30}, "parameters: expected how many there are, got 1000"),
+        ({"games": 1.5}, "games: expected a whole number of at least 0, got 1.5"),
+        ({"parameters": 10**30}, "parameters: expected a whole number of at least 0, got 1000"),
         ({"game": ""}, "game: expected a game's name, got ''"),
         ({"game": "a\nb"}, "game: expected a game's name"),
         ({"version": "1"}, "version: expected a whole number, got '1'"),
@@ -355,47 +355,47 @@ def test_an_elo_is_written_into_the_card_and_nothing_else_may_change(saved):
 # ── which there are ──
 
 
-def test_a_runs_checkpoints_are_in_order_of_steps(shelves):
-    run = run_with(shelves, "first", [None, 3.0, 5.0, 5.0, 1.0])
+def test_a_runs_checkpoints_are_in_order_of_steps(store_root):
+    run = run_with(store_root, "first", [None, 3.0, 5.0, 5.0, 1.0])
     (run / "checkpoints/notes").mkdir()
-    os.rename(run / "checkpoints/00000040", run / "checkpoints/40")  # whoever names them
+    os.rename(run / "checkpoints/00000040", run / "checkpoints/40")  # renamed by hand
     assert [int(path.name) for path in all_of(run)] == [0, 10, 20, 30, 40]
     assert latest(run).name == "40"
     assert best(run).name == "00000030"  # the newer of equals
     with pytest.raises(UserError, match="expected a run with checkpoints, found none"):
-        latest(shelves)
+        latest(store_root)
     with pytest.raises(UserError, match="expected a run with checkpoints that have an Elo, found none"):
-        best(run_with(shelves, "second", [None]))
+        best(run_with(store_root, "second", [None]))
 
 
-def test_the_newest_whole_checkpoint_is_found_past_damaged_ones(shelves):
-    run = run_with(shelves, "first", [None] * 4)
+def test_the_newest_whole_checkpoint_is_found_past_damaged_ones(store_root):
+    run = run_with(store_root, "first", [None] * 4)
     (folder_of(run, 30) / "weights.safetensors").write_bytes(b"")
     (folder_of(run, 20) / "card.json").write_bytes(b"{")
     said = []
     assert newest_whole(run, GAME, said.append) == folder_of(run, 10)
     assert len(said) == 2 and "damaged" in said[0] and "00000030" in said[0] and "card.json" in said[1]
-    assert newest_whole(shelves / "nothing", GAME, said.append) is None
+    assert newest_whole(store_root / "nothing", GAME, said.append) is None
 
 
-def test_keeping_every_so_many_keeps_the_newest_and_the_best_too(shelves):
-    run = run_with(shelves, "first", [None, 9.0, 1.0, None, 2.0, None])
+def test_keeping_every_so_many_keeps_the_newest_and_the_best_too(store_root):
+    run = run_with(store_root, "first", [None, 9.0, 1.0, None, 2.0, None])
     left = folder_of(run, 20).parent / ".00000099.0123456789abcdef.tmp"
-    left.mkdir()  # somebody was killed
+    left.mkdir()  # left by a process that was killed
     assert [int(path.name) for path in keep_every(run, 40)] == [20, 30]
     assert sorted(os.listdir(run / "checkpoints")) == ["00000000", "00000010", "00000040", "00000050"]
     assert keep_every(run, 40) == []
-    assert keep_every(shelves / "nothing", 3) == []
+    assert keep_every(store_root / "nothing", 3) == []
     with pytest.raises(UserError, match="keep_every: expected 1 or more, got 0"):
         keep_every(run, 0)
 
 
-def test_a_text_means_one_checkpoint(shelves, monkeypatch):
-    run = run_with(shelves, "first", [None, 3.0, 1.0])
-    released = shelf.game_folder(load_game("othello:size=6")) / "small"
+def test_a_text_means_one_checkpoint(store_root, monkeypatch):
+    run = run_with(store_root, "first", [None, 3.0, 1.0])
+    released = folders.game_folder(load_game("othello:size=6")) / "small"
     net = make_net("mlp:1x8", load_game("othello:size=6"))
     save(released, net, card_for(net))
-    monkeypatch.chdir(shelves)
+    monkeypatch.chdir(store_root)
     short = read_card(folder_of(run, 10)).short
     assert released.parent.name == "othello-size-6"
     for text, path in {
@@ -429,8 +429,8 @@ def test_a_text_means_one_checkpoint(shelves, monkeypatch):
         ("x" * 300, "unknown checkpoint 'xxx.*: File name too long"),
     ],
 )
-def test_an_unknown_text_is_one_line(shelves, text, words):
-    run_with(shelves, "first", [None, None, None])
+def test_an_unknown_text_is_one_line(store_root, text, words):
+    run_with(store_root, "first", [None, None, None])
     with pytest.raises(UserError, match=words) as error:
         resolve(text)
     assert in_one_line(error)
@@ -439,10 +439,10 @@ def test_an_unknown_text_is_one_line(shelves, text, words):
 # ── at the command line ──
 
 
-def test_list_show_verify(shelves, capsys):
+def test_list_show_verify(store_root, capsys):
     assert main(["list"]) == 0
     assert capsys.readouterr().out == "no checkpoints yet\n"
-    run = run_with(shelves, "first", [None, 12.0])
+    run = run_with(store_root, "first", [None, 12.0])
     (folder_of(run, 0) / "card.json").write_text("{}")
     assert main(["list"]) == 0
     first, second = capsys.readouterr().out.splitlines()
@@ -463,11 +463,11 @@ def test_list_show_verify(shelves, capsys):
         main(["show", "nothing"])
 
 
-def test_verify_never_runs_a_file_that_a_card_names(shelves, capsys):
+def test_verify_never_runs_a_file_that_a_card_names(store_root, capsys):
     """A card whose game is a path: loading that game would run it."""
-    trap = shelves / "trap.py"
+    trap = store_root / "trap.py"
     trap.write_text("import pathlib\npathlib.Path(__file__).with_suffix('.sprung').touch()\n")
-    path = save(shelves / "one", NET, card_for())
+    path = save(store_root / "one", NET, card_for())
     card = json.loads((path / "card.json").read_text())
     (path / "card.json").write_text(json.dumps(card | {"game": str(trap)}))
     assert main(["verify", str(path)]) == 0
@@ -475,12 +475,12 @@ def test_verify_never_runs_a_file_that_a_card_names(shelves, capsys):
     assert not trap.with_suffix(".sprung").exists()
 
 
-def test_verify_of_a_game_of_ones_own(shelves, capsys):
-    own = shelves / "my_nim.py"
+def test_verify_of_a_game_of_ones_own(store_root, capsys):
+    own = store_root / "my_nim.py"
     own.write_text((Path(games.__file__).parent / "nim.py").read_text())
     game = load_game(str(own))
     net = make_net("mlp:1x8", game)
-    path = save(shelves / "one", net, card_for(net))
+    path = save(store_root / "one", net, card_for(net))
     assert main(["verify", str(path)]) == 0
     assert f"whether it fits {game.name} needs --game" in capsys.readouterr().out
     assert main(["verify", str(path), "--game", str(own)]) == 0
@@ -491,7 +491,7 @@ def test_verify_of_a_game_of_ones_own(shelves, capsys):
 
 # ── what comes with the program ──
 
-RELEASED = sorted(path.parent for path in shelf.RELEASED.glob("*/*/card.json"))
+RELEASED = sorted(path.parent for path in folders.RELEASED.glob("*/*/card.json"))
 
 
 @pytest.mark.parametrize(
@@ -501,7 +501,7 @@ def test_every_released_net_is_whole_and_plays_legal_moves(path):
     assert path is not None, "expected nets in checkpoints/released, found none"
     card = read_card(path)
     game = load_game(card.game)
-    assert shelf.game_folder(game) == path.parent and verify(path, game) == card
+    assert folders.game_folder(game) == path.parent and verify(path, game) == card
     assert card.weights == hash_of((path / "weights.safetensors").read_bytes())
     assert sum(each.stat().st_size for each in path.iterdir()) < 1 << 20
     assert sorted(each.name for each in path.iterdir()) == ["card.json", "weights.safetensors"]
@@ -512,13 +512,13 @@ def test_every_released_net_is_whole_and_plays_legal_moves(path):
         assert player.choose(game.initial()).action in game.legal_actions(game.initial())
 
 
-def test_a_released_net_is_the_one_that_was_meant_under_its_own_name(shelves, capsys):
+def test_a_released_net_is_the_one_that_was_meant_under_its_own_name(store_root, capsys):
     for step in (1, 2):
         net = make_net("resnet:1x8", GAME, step)
-        path = save(folder_of(shelf.RUNS / "first", step), net, card_for(net, step=step))
+        path = save(folder_of(folders.RUNS / "first", step), net, card_for(net, step=step))
         assert main(["release", f"first/{step}", "small", "--note", f"the {step}. of them"]) == 0
         found = resolve("tic_tac_toe/small")
-        assert found == resolve("small", GAME) == shelf.RELEASED / "tic_tac_toe" / "small"
+        assert found == resolve("small", GAME) == folders.RELEASED / "tic_tac_toe" / "small"
         assert (found / "weights.safetensors").read_bytes() == (path / "weights.safetensors").read_bytes()
         assert read_card(found) == replace(read_card(path), note=f"the {step}. of them")
         assert capsys.readouterr().out.startswith(f"{found}: released, tic_tac_toe  resnet:1x8")
@@ -528,10 +528,10 @@ def test_a_released_net_is_the_one_that_was_meant_under_its_own_name(shelves, ca
         main(["release", "second", "small"])
 
 
-def test_a_net_of_ones_own_game_is_not_released(shelves):
-    own = shelves / "my_nim.py"
+def test_a_net_of_ones_own_game_is_not_released(store_root):
+    own = store_root / "my_nim.py"
     own.write_text((Path(games.__file__).parent / "nim.py").read_text())
     net = make_net("mlp:1x8", load_game(str(own)))
-    save(folder_of(shelf.RUNS / "first", 1), net, card_for(net))
+    save(folder_of(folders.RUNS / "first", 1), net, card_for(net))
     with pytest.raises(UserError, match="expected a net for a game of the folder games/, got one for"):
         main(["release", "first", "small"])

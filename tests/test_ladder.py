@@ -507,15 +507,6 @@ def test_a_run_is_recognised_by_its_checkpoints(tmp_path, monkeypatch):
     assert checkpoints_of("alphabeta:depth=4") == checkpoints_of("x" * 5000) == checkpoints_of("a\0b") == {}
 
 
-def test_torch_is_not_loaded_for_a_player_that_is_no_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "checkpoints.shelf", None)  # whoever imports it fails
-    assert checkpoints_of("alphabeta:depth=4") == {}
-    (tmp_path / "first").mkdir()
-    with pytest.raises(ImportError):
-        checkpoints_of("first")
-
-
 def test_the_checkpoints_of_a_run_are_stored_by_their_weights(reference_players_of_nim, capsys):
     for step in (1, 20):
         net = make_net("mlp:1x8", NIM, seed=step)

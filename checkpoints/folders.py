@@ -118,10 +118,10 @@ def resolve(text: str, game: Game | None = None) -> Path:
 
 
 def names(game: Game | None = None) -> list[str]:
-    """What `resolve` knows by name: runs with checkpoints, and the nets released (for `game`)."""
+    """What `resolve` finds by name: runs with checkpoints, and the nets released (for `game`)."""
     runs = sorted(path.name for path in RUNS.iterdir() if all_of(path)) if RUNS.is_dir() else []
-    shelves = [game_folder(game)] if game is not None else sorted(RELEASED.glob("*"))
-    released = [path for shelf in shelves for path in sorted(shelf.glob("*")) if _is_checkpoint(path)]
+    games = [game_folder(game)] if game is not None else sorted(RELEASED.glob("*"))
+    released = [path for folder in games for path in sorted(folder.glob("*")) if _is_checkpoint(path)]
     return runs + [path.name if game is not None else f"{path.parent.name}/{path.name}" for path in released]
 
 
@@ -181,8 +181,7 @@ def _as_folder(path: Path) -> Path | None:
 def _released(text: str, game: Game | None) -> Path | None:
     if not re.fullmatch(r"[\w.+-]+(/[\w.+-]+)?", text) or ".." in text.split("/"):
         return None
-    shelf = game_folder(game) if game is not None and "/" not in text else RELEASED
-    path = shelf / text
+    path = (game_folder(game) if game is not None and "/" not in text else RELEASED) / text
     return path if _is_checkpoint(path) else None
 
 
