@@ -28,6 +28,7 @@ from base.errors import UserError, nearest
 from base.files import cache_folder, write_bytes
 from base.options import Options, split
 from base.seeds import below, derive, generator
+from checkpoints import pack, read_card, ready, resolve, unpack
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.book import Book
 from classical.eval import Eval, default_eval, evaluator
@@ -235,15 +236,12 @@ def make_net(
 ) -> Thinker:
     """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy; `leaves` and
     `threads` are those of torch, which evaluates on other devices, nets without a compiled form, and where one of the two is given"""
-    from checkpoints import pack, ready
-
     batch = leaves or (BATCH_BY_CLOCK if ms else 1)
     packed = pack(checkpoint)
     network: Any
     if leaves is None:
         network = ready(packed, game, batch, device, precision, threads)
     else:
-        from checkpoints import unpack
         from nets import Inference  # torch
 
         network = Inference(unpack(packed, game)[0], batch, device, precision, threads)
@@ -303,8 +301,6 @@ def make_player(text: str, game: Game) -> Player:
     kind, options, resolved = parse_player(text)
     path = resolved.pop("book")
     if kind == "net":
-        from checkpoints import resolve
-
         # this checkpoint, whatever a run saves later
         resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
     thinker: Thinker = options.call(kinds()[kind], resolved, game)
@@ -330,8 +326,6 @@ def by_content(resolved: dict[str, Any]) -> dict[str, Any]:
     """Options with files identified by content: a network by the hash of its weights, other files as PATH#HASH."""
     found = dict(resolved)
     if "checkpoint" in found:
-        from checkpoints import read_card
-
         found["checkpoint"] = read_card(Path(found["checkpoint"])).short
     for key in FILES[1:]:
         if found.get(key) is not None:

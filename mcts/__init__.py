@@ -2,9 +2,9 @@
 
 | file            |                                                                                            |
 |-----------------|--------------------------------------------------------------------------------------------|
-| `tree.py`       | the tree as structured arrays, its laws, its memory                                         |
 | `settings.py`   | the settings that all variants have, and the record that kernels read                       |
 | `variant.py`    | what a variant of search is; how it is found                                                |
+| `tree.py`       | the tree as structured arrays, its laws, its memory                                         |
 | `moves.py`      | from one search to the next: target, move, advancing the root                               |
 | `ucb1.py`       | a variant: UCB1 (UCT)                                                                       |
 | `noise.py`      | Dirichlet noise at the root                                                                 |

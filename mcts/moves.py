@@ -15,14 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from base.seeds import uniform
 from games import Rules
 from mcts.tree import NONE, ROOT, clear, keep
-
-if TYPE_CHECKING:
-    from mcts.variant import Variant
+from mcts.variant import Variant
 
 TIE = 1e-9  # utilities this close are the same: means of chance nodes are rounded
 COLD = 0.01  # a temperature below it is taken for 0

@@ -10,6 +10,7 @@ A variant's dataclass extends `SearchSettings`; each of its numbers becomes a fi
 from __future__ import annotations
 
 import math
+import typing
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from games import Game
 LONGEST_HALFLIFE = 19.0
 """Plies: KataGo's on the full board, where games last hundreds of plies."""
 
-_TYPES = {"float": np.float64, "int": np.int32, "bool": np.int8}
+_TYPES = {float: np.float64, int: np.int32, bool: np.int8}
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class SearchSettings:
 
 def record_of(settings: Any) -> Any:
     """A dataclass as a record: a field per number."""
-    known = [(each.name, _TYPES[str(each.type)]) for each in fields(settings) if str(each.type) in _TYPES]
+    hints = typing.get_type_hints(type(settings))
+    known = [(each.name, _TYPES[hints[each.name]]) for each in fields(settings) if hints[each.name] in _TYPES]
     record = np.zeros(1, np.dtype((np.record, np.dtype(known, align=True))))[0]
     for name, _ in known:
         record[name] = getattr(settings, name)

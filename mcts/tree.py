@@ -55,16 +55,14 @@ is kept moves to the front of the arrays, in place. Rows that were never used co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from base.errors import UserError
 from base.seeds import Rng
 from games import Game
-
-if TYPE_CHECKING:
-    from mcts.variant import Variant
+from mcts.variant import Variant
 
 ROOT, NONE = 0, -1
 OVER = -2

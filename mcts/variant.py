@@ -72,18 +72,23 @@ def names() -> tuple[str, ...]:
     return tuple(file.stem for file in sorted(FOLDER.glob("*.py")) if pattern.search(file.read_text(encoding="utf-8")))
 
 
+def named(method: str) -> Variant:
+    """The variant of that name."""
+    if method not in names():
+        raise UserError(f"method: expected one of {', '.join(names())}, got '{method}'{nearest(method, names())}")
+    found: Variant = importlib.import_module(f"mcts.{method}").VARIANT
+    assert found.settings.method == method, f"mcts/{method}.py: expected its settings to have method '{method}'"
+    return found
+
+
 def variant_of(settings: SearchSettings) -> Variant:
     """The variant that these settings are for."""
-    found: Variant = importlib.import_module(f"mcts.{settings.method}").VARIANT
-    return found
+    return named(settings.method)
 
 
 def settings_class(method: str) -> type[SearchSettings]:
     """The settings of the variant of that name."""
-    if method not in names():
-        raise UserError(f"method: expected one of {', '.join(names())}, got '{method}'{nearest(method, names())}")
-    found: Variant = importlib.import_module(f"mcts.{method}").VARIANT
-    return found.settings
+    return named(method).settings
 
 
 def factors(variant: Variant, settings: Any) -> np.ndarray[Any, np.dtype[np.float64]]:

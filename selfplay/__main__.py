@@ -19,6 +19,7 @@ from base.framed_log import LogWriter, read_log
 from base.local_workers import cores, opened
 from base.options import split
 from base.seeds import derive
+from checkpoints import pack, read_card
 from games import Game, builtin_games, load
 from games.record import GameRecord
 from selfplay.inspection import records_of, shown
@@ -51,11 +52,7 @@ def generate(argv: Sequence[str]) -> int:
     with LogWriter(path) as log:
         missing = sorted(set(range(options.games)) - already(path, game, player, options.seed))
         if missing:
-            network = None
-            if player.checkpoint:
-                from checkpoints import pack  # torch
-
-                network = pack(player.checkpoint)
+            network = pack(player.checkpoint) if player.checkpoint else None
             with opened(options.workers) as workers:
                 playing = play_games(setup, network, missing, workers)
                 done = options.games - len(missing)
@@ -67,11 +64,7 @@ def generate(argv: Sequence[str]) -> int:
 
 def already(path: Path, game: Game, player: SelfPlayer, seed: int) -> set[int]:
     """Numbers of the games that are there; games of another player or seed are refused."""
-    name = "uniform"
-    if player.checkpoint:
-        from checkpoints import read_card
-
-        name = read_card(player.checkpoint).short
+    name = read_card(player.checkpoint).short if player.checkpoint else "uniform"
     found = set()
     for _, payload in read_log(path):
         record = GameRecord.from_bytes(payload, game)

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from base.errors import UserError, nearest
 from base.options import Options, split
+from checkpoints import resolve
 from games import Game
 from mcts.puct import PUCT
 from mcts.settings import SearchSettings
@@ -77,8 +78,6 @@ def self_player(text: str, game: Game) -> SelfPlayer:
     resolved = options.resolve(given)
     checkpoint = ""
     if kind == "net":
-        from checkpoints import resolve
-
         checkpoint = resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
     settings = SelfPlaySettings(**options.call(KINDS[kind], resolved))
     search = PUCT(rollout=1.0) if kind == "rollouts" else PUCT()

@@ -199,7 +199,7 @@ def test_exchanged_weights_are_refused(saved):
 
 
 def rehashed(saved, data, **fields):
-    """Weights that the card vouches for: what somebody could hand out on purpose."""
+    """Weights that the card vouches for: made to deceive."""
     (saved / "weights.safetensors").write_bytes(data)
     card = json.loads((saved / "card.json").read_text())
     (saved / "card.json").write_text(json.dumps(card | {"weights": hash_of(data)} | fields))
@@ -301,8 +301,8 @@ def test_a_damaged_card_is_refused_in_one_line(saved):
         ({"stp": 3}, "unknown key 'stp': expected game, version, net, .*; did you mean 'step'?"),
         ({"step": -1}, "step: expected a whole number of at least 0, got -1"),
         ({"step": True}, "step: expected a whole number of at least 0, got True"),
-        ({"games": 1.5}, "games: expected how many games, got 1.5"),
-        ({"parameters": 10**30}, "parameters: expected how many there are, got 1000"),
+        ({"games": 1.5}, "games: expected a whole number of at least 0, got 1.5"),
+        ({"parameters": 10**30}, "parameters: expected a whole number of at least 0, got 1000"),
         ({"game": ""}, "game: expected a game's name, got ''"),
         ({"game": "a\nb"}, "game: expected a game's name"),
         ({"version": "1"}, "version: expected a whole number, got '1'"),
@@ -358,7 +358,7 @@ def test_an_elo_is_written_into_the_card_and_nothing_else_may_change(saved):
 def test_a_runs_checkpoints_are_in_order_of_steps(stores):
     run = run_with(stores, "first", [None, 3.0, 5.0, 5.0, 1.0])
     (run / "checkpoints/notes").mkdir()
-    os.rename(run / "checkpoints/00000040", run / "checkpoints/40")  # whoever names them
+    os.rename(run / "checkpoints/00000040", run / "checkpoints/40")  # renamed by hand
     assert [int(path.name) for path in all_of(run)] == [0, 10, 20, 30, 40]
     assert latest(run).name == "40"
     assert best(run).name == "00000030"  # the newer of equals
@@ -381,7 +381,7 @@ def test_the_newest_whole_checkpoint_is_found_past_damaged_ones(stores):
 def test_keeping_every_so_many_keeps_the_newest_and_the_best_too(stores):
     run = run_with(stores, "first", [None, 9.0, 1.0, None, 2.0, None])
     left = folder_of(run, 20).parent / ".00000099.0123456789abcdef.tmp"
-    left.mkdir()  # somebody was killed
+    left.mkdir()  # left by a process that was killed
     assert [int(path.name) for path in keep_every(run, 40)] == [20, 30]
     assert sorted(os.listdir(run / "checkpoints")) == ["00000000", "00000010", "00000040", "00000050"]
     assert keep_every(run, 40) == []

@@ -160,7 +160,7 @@ def changed(**changes):
         (changed(unit=0), "unit: expected a number above 0"),
         (changed(unit="1"), "unit: expected a number above 0, up to 1e\\+06, got '1'"),
         (changed(note=3), "note: expected text, got 3"),
-        (changed(games=-1), "games: expected how many games, got -1"),
+        (changed(games=-1), "games: expected a whole number of at least 0, got -1"),
         (changed(weights=[1]), r"weights: expected a number for each feature, by name, got \[1\]"),
         (changed(weights={"odd 1s": None}), "weights: expected a finite number for 'odd 1s', got None"),
         (changed(weights={"odd 1s": 10**400}), "weights: expected a finite number for 'odd 1s', got 1000"),

@@ -33,6 +33,7 @@ from base.errors import INTERRUPTED, UserError
 from base.local_workers import opened
 from base.options import written
 from base.workers import Workers
+from checkpoints import all_of
 from games import Game, load
 
 REFERENCE_GAMES = 100  # default of --reference-games
@@ -245,6 +246,4 @@ def checkpoints_of(text: str) -> dict[int, Path]:
     folders = [folder for folder in (FOLDER.parent / text, Path(text)) if os.path.isdir(folder)]
     if not folders:
         return {}
-    from checkpoints.folders import all_of
-
     return next(({int(path.name): path for path in found} for folder in folders if (found := all_of(folder))), {})
