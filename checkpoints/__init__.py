@@ -13,6 +13,7 @@ from checkpoints.card import Card, Elo, commit
 from checkpoints.folders import all_of, best, folder_of, keep_every, latest, newest_whole, resolve
 from checkpoints.store import (
     Packed,
+    has_compiled_form,
     load,
     load_compiled,
     pack,
@@ -33,6 +34,7 @@ __all__ = [
     "best",
     "commit",
     "folder_of",
+    "has_compiled_form",
     "keep_every",
     "latest",
     "load",

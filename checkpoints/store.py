@@ -7,6 +7,7 @@ card's, or of another shape, a damaged file. Nothing of a checkpoint is executed
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,10 +18,11 @@ import safetensors.numpy
 
 from base.errors import UserError
 from base.files import StrPath, durable_folder, read_json, write_bytes, write_json
+from base.options import split
 from checkpoints.card import Card
 from games import Game
 from nets.compiled import CannotCompile, CompiledNet
-from nets.names import Precision
+from nets.names import Precision, compiled_kinds
 
 if TYPE_CHECKING:
     from nets import Inference, Net
@@ -157,10 +159,20 @@ def ready(
         try:
             return unpack_compiled(packed, game, precision)[0]
         except CannotCompile as error:
-            print(f"{error}; torch evaluates it in batches", file=sys.stderr)
+            if packed.card.net not in _noted and multiprocessing.parent_process() is None:  # once, not by each worker
+                _noted.add(packed.card.net)
+                print(f"{error}; torch evaluates it in batches", file=sys.stderr)
     from nets import Inference
 
     return Inference(unpack(packed, game)[0], batch, device, precision, threads)
+
+
+_noted: set[str] = set()
+
+
+def has_compiled_form(packed: Packed, device: str) -> bool:
+    """Whether `ready` can be expected to give a compiled net."""
+    return device == "cpu" and split(packed.card.net)[0] in compiled_kinds()
 
 
 def _tensors_for(packed: Packed, game: Game) -> Tensors:

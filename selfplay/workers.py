@@ -19,7 +19,7 @@ from typing import Literal
 
 from base.sent_files import SentFiles
 from base.workers import Workers
-from checkpoints import Packed, ready
+from checkpoints import Packed, has_compiled_form, ready
 from games import Game, load
 from games.engine.registry import files_of
 from mcts.search import BatchEvaluator, CompiledNetwork
@@ -57,7 +57,8 @@ class SelfPlay:
 
     @property
     def in_hand(self) -> int:
-        return self.setup.settings.slots + AHEAD
+        plays_one = self.network is None or has_compiled_form(self.network, self.setup.device)
+        return (1 if plays_one else self.setup.settings.slots) + AHEAD
 
     def prepare(self) -> None:
         compile_for(self.setup, self.network)
