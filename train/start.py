@@ -48,13 +48,13 @@ def start(options: argparse.Namespace) -> int:
         found = newest(run.states, lambda text: None)
         with RunLog(run.folder, found[0].games if found else 0) as log:
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")
-            evaluate = ArenaEvaluation(config.evaluation, options.workers)
             try:
-                if config.evaluation.every:
-                    evaluate.prepare(game, log)
-                log.introduce(about(run, game))
-                media = MediaMaker(game, config.search, config.evaluation.simulations, config.device)
                 with opened_workers(options.workers) as workers:
+                    evaluate = ArenaEvaluation(config.evaluation, workers)
+                    if config.evaluation.every:
+                        evaluate.prepare(game, log)
+                    log.introduce(about(run, game))
+                    media = MediaMaker(game, config.search, config.evaluation.simulations, config.device)
                     progress = train(run, log, workers, evaluate, media)
             except BrokenPipeError:  # the reader of its output is gone
                 raise
