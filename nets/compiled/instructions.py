@@ -70,7 +70,7 @@ SETS = {
 
 @functools.cache
 def _features() -> frozenset[str]:
-    """What the compiler may use: the CPU's features, or what numba was told to compile for."""
+    """What the compiler may use: the CPU's features, or those that numba is set to compile for."""
     if config.CPU_FEATURES is not None:
         return frozenset(each[1:] for each in config.CPU_FEATURES.split(",") if each.startswith("+"))
     if config.CPU_NAME == "generic":
