@@ -459,7 +459,7 @@ def test_impossible_trees_are_refused() -> None:
 
 
 def test_unknown_variants_are_refused() -> None:
-    with pytest.raises(UserError, match="method: expected one of .*puct.*, got 'thompson'"):
+    with pytest.raises(UserError, match=r"method: expected one of .*puct.*, got 'thompson'"):
         settings_class("thompson")
     with pytest.raises(UserError, match="did you mean 'puct'"):
         settings_class("punct")
