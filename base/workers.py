@@ -71,7 +71,7 @@ class Task(Protocol[J_in, R_out]):
 
 
 class Workers(Protocol):
-    """Where work is done. One `Workers` has one run at a time; between runs it may keep what is slow to start."""
+    """Where work is done, one run at a time. Between runs it may keep what is slow to start."""
 
     @property
     def size(self) -> int:

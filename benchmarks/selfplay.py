@@ -40,7 +40,7 @@ from selfplay.play import BatchedGames, CompiledGames, GameQueue
 from selfplay.settings import SelfPlaySettings
 
 
-class Work(NamedTuple):
+class Measurement(NamedTuple):
     game: str
     net: str
     precision: str
@@ -89,8 +89,8 @@ def main(argv: Sequence[str]) -> int:
         for precision in options.precision:
             alone = 0.0
             for workers in options.workers:
-                work = Work(game.spec, options.net, precision, network, settings, options.seconds)
-                found = measured(work, workers)
+                measurement = Measurement(game.spec, options.net, precision, network, settings, options.seconds)
+                found = measured(measurement, workers)
                 rates = [sum(each[i] / each.seconds for each in found) for i in range(3)]
                 outside = sum(each.outside for each in found) / sum(each.seconds for each in found)
                 alone = alone or rates[0] / workers
@@ -114,10 +114,12 @@ def show_peer(net: str, settings: SelfPlaySettings, seconds: float, alone: float
         print(f"{'mctx+pgx':>10}{1:>9}{found:>15,.0f}{'':>24}  {slots} games; here {alone / found:.2f}×", flush=True)
 
 
-def measured(work: Work, workers: int) -> list[Done]:
+def measured(measurement: Measurement, workers: int) -> list[Done]:
     context = multiprocessing.get_context("spawn")
     results, barrier = context.Queue(), context.Barrier(workers)
-    processes = [context.Process(target=play, args=(work, barrier, results), daemon=True) for _ in range(workers)]
+    processes = [
+        context.Process(target=play, args=(measurement, barrier, results), daemon=True) for _ in range(workers)
+    ]
     for process in processes:
         process.start()
     found = [results.get() for _ in processes]
@@ -126,30 +128,30 @@ def measured(work: Work, workers: int) -> list[Done]:
     return found
 
 
-def play(work: Work, barrier: Barrier, results: Any) -> None:
+def play(measurement: Measurement, barrier: Barrier, results: Any) -> None:
     """One worker: warms up for a few games, then counts."""
     os.environ["OMP_NUM_THREADS"] = "1"
     from nets import CompiledNet, Inference, make_net
 
-    game, slots = load(work.game), work.settings.slots
-    net, precision = make_net(work.net, game, 1), work.precision
+    game, slots = load(measurement.game), measurement.settings.slots
+    net, precision = make_net(measurement.net, game, 1), measurement.precision
     network: Any
-    if work.network == "compiled":
+    if measurement.network == "compiled":
         network = CompiledNet.of_net(net, game, precision)  # type: ignore[arg-type]
     else:
         network = Inference(net, slots, precision=precision)  # type: ignore[arg-type]
-    queue = GameQueue(game, work.settings, PUCT(), os.getpid())
+    queue = GameQueue(game, measurement.settings, PUCT(), os.getpid())
     queue.use(network, "random")
     inside = [0.0]
     count_inside(inside)
     for number in range(slots * 2):
         queue.add(number)
-    for _ in range(4 if work.network == "compiled" else 100):
+    for _ in range(4 if measurement.network == "compiled" else 100):
         queue.step()
     barrier.wait()
     before, games, number = queue.work, 0, slots * 2
     began, inside[0] = time.perf_counter(), 0.0
-    while (seconds := time.perf_counter() - began) < work.seconds:
+    while (seconds := time.perf_counter() - began) < measurement.seconds:
         for _ in queue.step():
             queue.add(number)
             games, number = games + 1, number + 1

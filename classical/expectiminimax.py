@@ -27,7 +27,7 @@ from classical.fixed_depth import (
     CHANCE_CUTS,
     CUTS,
     EVALS,
-    NOBODY,
+    NO_MOVER,
     NODES,
     TOO_DEEP,
     FixedDepth,
@@ -116,7 +116,7 @@ def expectiminimax(rules: Rules) -> Kernel:
 
     def expectiminimax(ws: Workspace, depth: int, prune: bool) -> int:
         player = np.int64(to_move(ws.states[0]))
-        value(ws, prune, np.int64(0), np.int64(depth), np.int64(NOBODY), player, -np.inf, np.inf)
+        value(ws, prune, np.int64(0), np.int64(depth), np.int64(NO_MOVER), player, -np.inf, np.inf)
         return legal_actions(ws.states[0], ws.actions[0])
 
     return expectiminimax

@@ -23,7 +23,7 @@ from games.choice import Bound, Candidate, Choice
 from games.types import Array, Counts, Features, GameState, Integer, Utilities
 
 NODES, EVALS, CUTS, CHANCE_CUTS, TOO_DEEP, COUNTERS = 0, 1, 2, 3, 4, 5
-NOBODY = -2  # the mover before the root
+NO_MOVER = -2  # the mover before the root
 LONGEST_LINE = 64  # actions of best play that are kept
 SPARE = 62  # levels beyond the depth, for turns of several actions
 

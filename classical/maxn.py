@@ -20,7 +20,7 @@ import numpy as np
 
 from classical import fixed_depth
 from classical.eval import INSIDE, evaluator
-from classical.fixed_depth import EVALS, NOBODY, NODES, TOO_DEEP, FixedDepth, Workspace, extend_line
+from classical.fixed_depth import EVALS, NO_MOVER, NODES, TOO_DEEP, FixedDepth, Workspace, extend_line
 from classical.scores import UNIT, scorer, utility_of
 from classical.types import Kernel
 from games import CHANCE, Game, Rules
@@ -89,7 +89,7 @@ def maxn(rules: Rules) -> Kernel:
         return np.int64(0)
 
     def maxn(ws: Workspace, depth: int) -> int:
-        value(ws, np.int64(0), np.int64(depth), np.int64(NOBODY))
+        value(ws, np.int64(0), np.int64(depth), np.int64(NO_MOVER))
         return legal_actions(ws.states[0], ws.actions[0])
 
     return maxn

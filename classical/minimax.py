@@ -23,7 +23,7 @@ from classical import fixed_depth
 from classical.eval import evaluator
 from classical.fixed_depth import (
     EVALS,
-    NOBODY,
+    NO_MOVER,
     NODES,
     TOO_DEEP,
     FixedDepth,
@@ -117,7 +117,7 @@ def minimax(rules: Rules) -> Kernel:
         return best
 
     def minimax(ws: Workspace, depth: int) -> int:
-        value(ws, np.int64(0), np.int64(depth), np.int64(NOBODY), np.int64(to_move(ws.states[0])))
+        value(ws, np.int64(0), np.int64(depth), np.int64(NO_MOVER), np.int64(to_move(ws.states[0])))
         return legal_actions(ws.states[0], ws.actions[0])
 
     return minimax

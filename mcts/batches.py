@@ -28,18 +28,25 @@ def gather_factory(variant: Variant, evaluator: EvaluatorFactory) -> Callable[[R
         rollout, hold, observe, recall = phase.rollout, phase.hold, leaf.observe, leaf.recall
 
         def gather(
-            trees: Trees, work: Work, memory: Memory, views: Views, settings: Any, table: Any, weights: Any, leaves: int
+            trees: Trees,
+            work: Work,
+            memory: Memory,
+            views: Views,
+            settings: Any,
+            table: Any,
+            weights: Any,
+            per_tree: int,
         ) -> int:
-            """`leaves` lanes belong to each tree. How many lanes wait for an answer."""
+            """`per_tree` lanes belong to each tree. How many lanes wait for an answer."""
             found, lanes, spare, turned = 0, work.lanes, work.states[len(work.lanes) :], work.observations[-1]
             for number in range(len(lanes)):  # left over where an evaluator failed
                 if lanes[number].waiting:
-                    s = number // leaves
+                    s = number // per_tree
                     hold(trees.nodes[s], trees.edges[s], lanes[number], -1)
                     trees.slots[s].waiting -= 1
                     lanes[number].waiting = 0
             for number in range(len(lanes)):
-                s = number // leaves
+                s = number // per_tree
                 slot, nodes, edges = trees.slots[s], trees.nodes[s], trees.edges[s]
                 lane, state, observation = lanes[number], work.states[number], work.observations[number]
                 observation[:] = 0
@@ -91,13 +98,13 @@ def scatter_factory(variant: Variant) -> Callable[[Rules], Callable[..., None]]:
             settings: Any,
             logits: Any,
             utilities: Any,
-            leaves: int,
+            per_tree: int,
         ) -> None:
             for number in range(len(work.lanes)):
                 lane = work.lanes[number]
                 if lane.waiting == 0:
                     continue
-                s = number // leaves
+                s = number // per_tree
                 slot, nodes, edges = trees.slots[s], trees.nodes[s], trees.edges[s]
                 observation = work.observations[number]
                 accept(lane, nodes, edges, settings, memory, views, observation, logits[number], utilities[number])

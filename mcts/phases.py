@@ -94,7 +94,6 @@ def uniform_evaluator(rules: Rules) -> Evaluate:
 
 
 class Phases(NamedTuple):
-    add_node: Callable[..., int]
     select: Callable[..., None]
     expand: Callable[..., bool]
     is_settled: Callable[..., bool]
@@ -327,4 +326,4 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
             nodes[lane.nodes[step]].flight += change
             edges[lane.edges[step]].flight += change
 
-    return Phases(add_node, select, expand, is_settled, rollout, estimate, backup, hold)
+    return Phases(select, expand, is_settled, rollout, estimate, backup, hold)

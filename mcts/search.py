@@ -36,13 +36,11 @@ from mcts.batches import gather_factory, scatter_factory
 from mcts.cache import EvaluationCache
 from mcts.leaves import Memory, Views, leaves, views
 from mcts.moves import moves
-from mcts.phases import Evaluate, EvaluatorFactory, Work, lane_dtype, phases, uniform_evaluator
+from mcts.phases import EvaluatorFactory, Work, lane_dtype, phases, uniform_evaluator
 from mcts.root import ranked
 from mcts.settings import SearchSettings
 from mcts.tree import NONE, ROOT, Tree, Trees
 from mcts.variant import Variant, factors, settings_class, variant_of
-
-__all__ = ["BatchEvaluator", "Evaluate", "EvaluatorFactory", "Network", "Search", "Target"]
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 

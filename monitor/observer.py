@@ -31,7 +31,7 @@ from monitor.tensorboard import Media
 from monitor.usage import Clock, resident
 from monitor.values import Validation, of_selfplay, of_speed, of_time, of_validation
 from monitor.warning_log import WarningLog
-from selfplay.play import Work
+from selfplay.play import WorkCounts
 from selfplay.statistics import Statistics
 
 
@@ -62,7 +62,7 @@ class Observer:
         if not any(self.log.history.has(0, name) for name in values):
             self.log.metrics(0, values)
 
-    def played(self, records: Sequence[GameRecord], work: Work) -> None:
+    def played(self, records: Sequence[GameRecord], work: WorkCounts) -> None:
         """The games of this iteration that were not on disk already."""
         self._values |= of_speed(records, work, self.clock.seconds("self-play"))
 

@@ -16,7 +16,7 @@ import numpy as np
 from classical.eval import judge
 from games.record import GameRecord
 from monitor.quality import agreement, correlation, explained
-from selfplay.play import Work
+from selfplay.play import WorkCounts
 from selfplay.statistics import Statistics, searched_positions
 
 Array = np.ndarray[Any, Any]
@@ -85,7 +85,7 @@ def of_selfplay(found: Statistics, players: int) -> dict[str, float]:
     return values | {"selfplay/draws": (sum(found.outcomes.values()) - won.sum()) / games}
 
 
-def of_speed(records: Sequence[GameRecord], work: Work, seconds: float) -> dict[str, float]:
+def of_speed(records: Sequence[GameRecord], work: WorkCounts, seconds: float) -> dict[str, float]:
     """Of self-play alone; nothing where all games were on disk already. Evaluations found in the cache are not counted as made."""
     if not records:
         return {}

@@ -33,7 +33,7 @@ def _files_with(function: str, folder: Path) -> tuple[str, ...]:
 
 
 def parse_size(kind: str, text: str, meaning: str) -> tuple[int, int]:
-    """`3x32` as two numbers; `meaning` is for the error message."""
+    """`3x32` as two numbers; `meaning`: what they count."""
     found = re.fullmatch(r"([1-9]\d{0,3})x([1-9]\d{0,3})", text)
     if found is None:
         raise UserError(f"{kind}: expected {meaning}, as in {kind}:3x32, got '{text}'")

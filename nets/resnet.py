@@ -44,7 +44,7 @@ class Block(nn.Module):
             Normed(convolution(channels, channels, board)),
         )
         self.pooled = max(1, channels // 4) if pool else 0
-        self.tell = nn.Linear(2 * self.pooled, channels) if pool else None
+        self.tell = nn.Linear(2 * self.pooled, channels) if pool else None  # this name is in checkpoints
 
     def forward(self, x: Tensor) -> Tensor:
         hidden = self.first(x)

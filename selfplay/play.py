@@ -37,7 +37,6 @@ from base.seeds import below, derive, generator, uniform
 from base.threads import interruptible
 from games import Game
 from games.record import GameRecord
-from mcts.phases import uniform_evaluator
 from mcts.search import BatchEvaluator, CompiledNetwork, Search, is_compiled
 from mcts.settings import SearchSettings
 from mcts.tree import bytes_per_node
@@ -58,7 +57,7 @@ from selfplay.turns import (
 _ROOM = 4096  # entries of policies that a game's log begins with
 
 
-class Work(NamedTuple):
+class WorkCounts(NamedTuple):
     """What a worker did, counted."""
 
     simulations: int = 0
@@ -74,11 +73,11 @@ class Work(NamedTuple):
     hits: int = 0
     """Of these, found."""
 
-    def plus(self, other: Work) -> Work:
-        return Work(*(a + b for a, b in zip(self, other, strict=True)))
+    def plus(self, other: WorkCounts) -> WorkCounts:
+        return WorkCounts(*(a + b for a, b in zip(self, other, strict=True)))
 
-    def minus(self, other: Work) -> Work:
-        return Work(*(a - b for a, b in zip(self, other, strict=True)))
+    def minus(self, other: WorkCounts) -> WorkCounts:
+        return WorkCounts(*(a - b for a, b in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class GameQueue:
         self.numbers: deque[int] = deque()
         self.net = ""
         self._driver: CompiledGames | BatchedGames | None = None
-        self._done = Work()  # by drivers that others have replaced
+        self._done = WorkCounts()  # by drivers that others have replaced
 
     def use(self, network: CompiledNetwork | BatchEvaluator | None, net: str) -> None:
         """The network that plays from now on (None: equal priors); `net` stands for it in the records."""
@@ -129,7 +128,7 @@ class GameQueue:
         self.numbers.append(number)
 
     @property
-    def work(self) -> Work:
+    def work(self) -> WorkCounts:
         """All so far."""
         return self._done if self._driver is None else self._done.plus(self._driver.work())
 
@@ -170,9 +169,9 @@ class Games:
     def is_playing(self) -> bool:
         return any(self.started)
 
-    def work(self) -> Work:
+    def work(self) -> WorkCounts:
         lookups, hits, evaluations = self.search.cache.counts.tolist()
-        return Work(self.simulations, 0, 0, evaluations, lookups, hits)
+        return WorkCounts(self.simulations, 0, 0, evaluations, lookups, hits)
 
     def begin(self, s: int, number: int) -> int:
         """How the game stands when its first search is to begin."""
@@ -245,7 +244,7 @@ class CompiledGames(Games):
 
     def __init__(self, queue: GameQueue, network: Any) -> None:
         super().__init__(queue, 1, network)
-        self.play = queue.game.kernel(play_factory(self.search.variant, uniform_evaluator, network is not None))
+        self.play = queue.game.kernel(play_factory(self.search.variant, network is not None))
 
     def takes(self, network: Any) -> bool:
         """Whether the same kernel runs it."""
@@ -300,7 +299,7 @@ class BatchedGames(Games):
     def use(self, network: Any) -> None:
         self.network = network
 
-    def work(self) -> Work:
+    def work(self) -> WorkCounts:
         return super().work()._replace(batches=self.batches, rows=self.batches * len(self.games))
 
     def step(self) -> list[GameRecord]:

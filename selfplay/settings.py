@@ -13,7 +13,7 @@ from mcts.settings import record_of
 
 @dataclass(frozen=True)
 class SelfPlaySettings:
-    """What the papers used stands behind."""
+    """Each field is followed by what the papers used."""
 
     simulations: int = 64
     """Of a full search, whose result is a target for the policy. AlphaZero: 800; KataGo: 600 to 1000."""

@@ -24,7 +24,7 @@ from games import CHANCE, Rules
 from games.engine.kernels import sampler
 from mcts.leaves import Memory, Views
 from mcts.moves import draw, moves
-from mcts.phases import EvaluatorFactory, Work
+from mcts.phases import Work, uniform_evaluator
 from mcts.search import Network, simulation
 from mcts.settings import temperature_at
 from mcts.tree import ROOT, Trees
@@ -36,7 +36,7 @@ OPENING, FAST, FULL_SEARCH = 0, 1, 2
 SEARCHING, FINISHED, FULL, TOO_LONG, STOPPED = 0, 1, 2, 3, 4
 """How a function left a game."""
 
-PATIENCE = 2
+RESIGNS_AFTER = 2
 """A player without hope resigns after so many searches in a row."""
 
 NO_PLAYER = -1
@@ -172,7 +172,7 @@ def utility_of(root: Any, player: int) -> float:
 def resigns(game: Any, mover: int, hope: float, how: Any) -> bool:
     """Whether the mover gives up; where the game is played out all the same, the resignation is noted."""
     game.hopeless[mover] = game.hopeless[mover] + 1 if hope < -how.resign else 0
-    if game.hopeless[mover] < PATIENCE or game.gave_up != NO_PLAYER:
+    if game.hopeless[mover] < RESIGNS_AFTER or game.gave_up != NO_PLAYER:
         return False
     game.gave_up, game.gave_up_ply = mover, game.plies
     return bool(game.plays_out == 0)
@@ -192,13 +192,11 @@ def turn_factory(variant: Variant) -> Callable[[Rules], Callable[..., int]]:
 
 
 @cache
-def play_factory(
-    variant: Variant, evaluator: EvaluatorFactory, has_network: bool
-) -> Callable[[Rules], Callable[..., int]]:
-    """A whole game, with a compiled evaluator."""
+def play_factory(variant: Variant, has_network: bool) -> Callable[[Rules], Callable[..., int]]:
+    """A whole game; leaves by a compiled network, or without estimates."""
 
     def play(rules: Rules) -> Callable[..., int]:
-        turn, simulate = turns(rules, variant).turn, simulation(rules, variant, evaluator, has_network)
+        turn, simulate = turns(rules, variant).turn, simulation(rules, variant, uniform_evaluator, has_network)
 
         def play(
             games: Any,
@@ -209,13 +207,13 @@ def play_factory(
             views: Views,
             settings: Any,
             table: Any,
-            values: Any,
+            eval_weights: Any,
             network: Network,
             how: Any,
             weights: Any,
             stop: Any,
         ) -> int:
-            """Game 0, from the search under way; `values` are the weights of an EVAL."""
+            """Game 0, from the search under way."""
             slot, status = trees.slots[0], SEARCHING
             while status == SEARCHING:
                 while slot.simulations < slot.target:
@@ -223,7 +221,7 @@ def play_factory(
                         break
                     if stop[0]:
                         return STOPPED
-                    simulate(0, trees, work, memory, views, settings, table, values, network)
+                    simulate(0, trees, work, memory, views, settings, table, eval_weights, network)
                 status = turn(0, games, logs, trees, work.actions, settings, table, how, weights)
             return status
 

@@ -24,12 +24,12 @@ from games import Game, load
 from games.engine.registry import files_of
 from mcts.search import BatchEvaluator, CompiledNetwork
 from mcts.settings import SearchSettings
-from selfplay.play import GameQueue, Work
+from selfplay.play import GameQueue, WorkCounts
 from selfplay.settings import SelfPlaySettings
 
 AHEAD = 2  # games that a worker has in hand beyond those it plays
 
-Played = tuple[bytes, Work]
+Played = tuple[bytes, WorkCounts]
 """A game's encoded record, and what its worker did since the game before it ended."""
 
 
@@ -77,7 +77,7 @@ class GameWorker:
         self._queue = GameQueue(game, setup.settings, setup.search, setup.seed)
         self._queue.use(*network_of(setup, game, task.network))
         self._numbers: dict[int, int] = {}  # of the jobs, by those of their games
-        self._counted = Work()
+        self._counted = WorkCounts()
 
     def add(self, number: int, job: int) -> None:
         """`job` is the number of the game; the records have it, too."""

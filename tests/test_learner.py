@@ -1,4 +1,4 @@
-"""What learns: the loss goes down to what can be reached, and everything goes on exactly where it stopped."""
+"""What learns: the loss goes down to what can be reached, and everything resumes exactly where it stopped."""
 
 import math
 from collections.abc import Callable

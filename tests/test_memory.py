@@ -1,4 +1,4 @@
-"""What a run says of its memory: bounds that hold, and the size that its processes really have."""
+"""The estimate of a run's memory: bounds that hold, and the size that its processes really have."""
 
 import multiprocessing
 import sys
@@ -17,7 +17,7 @@ from selfplay.play import bytes_of_games, nodes_of
 from train.loop import Loop
 from train.memory import bytes_of_window, forecast, resident
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of other processes")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 
 
 def test_window_keeps_below_its_bound_and_near_it(tmp_path: Path, monkeypatch: Any) -> None:

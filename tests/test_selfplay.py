@@ -20,7 +20,7 @@ from mcts.gumbel import Gumbel
 from mcts.puct import PUCT
 from mcts.settings import SearchSettings
 from nets import make_net
-from selfplay.play import GameQueue, Work
+from selfplay.play import GameQueue, WorkCounts
 from selfplay.settings import SelfPlaySettings
 from selfplay.statistics import Statistics
 from selfplay.workers import Setup, play_games
@@ -204,7 +204,7 @@ def test_work_does_not_depend_on_how_many_games_are_played_side_by_side() -> Non
 
 
 def test_work_of_all_workers_adds_up() -> None:
-    setup, total = Setup("tic_tac_toe", FEW, PUCT(), 7), Work()
+    setup, total = Setup("tic_tac_toe", FEW, PUCT(), 7), WorkCounts()
     results = list(play_games(setup, None, range(12), InProcess()))
     for _, work in results:
         total = total.plus(work)

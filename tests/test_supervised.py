@@ -61,7 +61,7 @@ def beginning_with(files: Path, *changes: str) -> Config:
 
 
 class Silent:
-    """A log that nobody reads."""
+    """A log without output."""
 
     def counter(self, total: int, what: str, unit: str) -> Any:
         from contextlib import nullcontext
@@ -72,11 +72,11 @@ class Silent:
 def test_policy_of_games_held_back_is_learned(files: Path) -> None:
     config = beginning_with(files, "supervised.held_back=0.3")
     learner = Learner(GAME, make_net(config.net, GAME, 1), config.learning)
-    lesson = learn_from_games(GAME, learner, config.supervised, 1, Silent())  # type: ignore[arg-type]
-    assert lesson.held_back >= 5 and lesson.judged.n >= 30
-    assert lesson.top > 0.35 and lesson.top > lesson.before + 8 * lesson.error
-    assert 0 < lesson.error < 0.1
-    assert f"{lesson.top:.1%}" in str(lesson) and f"{lesson.held_back} games held back" in str(lesson)
+    result = learn_from_games(GAME, learner, config.supervised, 1, Silent())  # type: ignore[arg-type]
+    assert result.held_back >= 5 and result.judged.n >= 30
+    assert result.top > 0.35 and result.top > result.before + 8 * result.error
+    assert 0 < result.error < 0.1
+    assert f"{result.top:.1%}" in str(result) and f"{result.held_back} games held back" in str(result)
 
 
 def test_killed_and_resumed_is_the_uninterrupted_run(files: Path, tmp_path: Path, monkeypatch: Any) -> None:

@@ -1,3 +1,3 @@
-"""Training runs. Start reading with `loop.py`; docs/design.md lists the files."""
+"""Training runs. `loop.py` is where to begin reading; docs/design.md lists the files."""
 
 import base  # first: Ctrl-C during the other imports

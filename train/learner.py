@@ -37,7 +37,7 @@ _MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what AdamW remembers of each wei
 
 @dataclass(frozen=True)
 class LearningSettings:
-    """What the papers used stands behind."""
+    """Each field is followed by what the papers used."""
 
     batch: int = 256
     """Positions of a step. AlphaZero: 4096; KataGo: 256."""

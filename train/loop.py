@@ -37,7 +37,7 @@ from monitor.media import MediaMaker, View
 from monitor.observer import Observer
 from monitor.values import STAGES, Validation
 from nets import make_net
-from selfplay.play import Work
+from selfplay.play import WorkCounts
 from selfplay.workers import Setup, play_games
 from train.baseline import Baseline
 from train.config import compose
@@ -190,7 +190,7 @@ class Loop:
         first = self.progress.iterations * self.config.games
         numbers = range(first, first + self.config.games)
         kept = GameLog(self.run.games, self.progress.iterations, self.game, self._net, self.log.say)
-        missing, work = [number for number in numbers if number not in kept.games], Work()
+        missing, work = [number for number in numbers if number not in kept.games], WorkCounts()
         with kept, self.observer.clock.of("self-play"):
             if missing:
                 network = pack(self.run.checkpoint(self.progress.games))

@@ -78,7 +78,7 @@ def recorded(game: Game, settings: SupervisedSettings) -> list[GameRecord]:
     found: dict[bytes, GameRecord] = {}
     for path in files:
         for record in finished(read_records(path, game)):
-            found.setdefault(identity(record), record)
+            found.setdefault(hash_of_moves(record), record)
     if not found:
         raise UserError(
             f"--from-games: expected finished games of {game.name} in {', '.join(settings.files)}, found none"
@@ -86,6 +86,6 @@ def recorded(game: Game, settings: SupervisedSettings) -> list[GameRecord]:
     return list(found.values())
 
 
-def identity(record: GameRecord) -> bytes:
+def hash_of_moves(record: GameRecord) -> bytes:
     """Equal for games that are equal move for move."""
     return hashlib.sha256((record.start or b"") + record.moves.tobytes()).digest()

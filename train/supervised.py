@@ -3,8 +3,8 @@
     result = learn_from_games(game, learner, config.supervised, seed, log)
     print(result)                                   # on games that were held back: how often it predicts the move
 
-Every move of every finished game is learned, the loser's too; where a search left its distribution in the record, that is learned
-instead. The value learns how the game ended. Games are held back by a hash of their moves. The batches are the learner's own,
+Every move of every finished game is learned, those of all players; where a search left its distribution in the record, that is
+learned instead. The value learns how the game ended. Games are held back by a hash of their moves. The batches are the learner's own,
 symmetries included, and its rate warms up and falls as over a whole run. The result is a function of games, settings and seed.
 
 Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search", began so.
@@ -25,7 +25,7 @@ from games import CHANCE, Game
 from games.record import GameRecord
 from monitor.log import RunLog
 from train.learner import Learner
-from train.recorded import SupervisedSettings, identity, recorded
+from train.recorded import SupervisedSettings, hash_of_moves, recorded
 from train.window import Window, check
 
 Array = np.ndarray[Any, Any]
@@ -68,7 +68,7 @@ class Pretraining:
 
 
 def learn_from_games(game: Game, learner: Learner, settings: SupervisedSettings, seed: int, log: RunLog) -> Pretraining:
-    """As many steps as the settings say."""
+    """As many steps as the settings have."""
     records = recorded(game, settings)
     taught: tuple[list[GameRecord], list[GameRecord]] = [], []  # learned from; held back
     for record in records:
@@ -91,7 +91,7 @@ def learn_from_games(game: Game, learner: Learner, settings: SupervisedSettings,
 
 
 def is_held_back(record: GameRecord, share: float) -> bool:
-    return int.from_bytes(identity(record)[:8], "big") < share * 2**64
+    return int.from_bytes(hash_of_moves(record)[:8], "big") < share * 2**64
 
 
 def teaching(game: Game, record: GameRecord) -> GameRecord:

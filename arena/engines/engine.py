@@ -5,7 +5,7 @@ beginning and every action of it; where a game began at another position, that p
 action, no answer within the limit) is a `Forfeit`; the engine is then killed, and started again when the next move is needed.
 
     ms      the time limit of a move in milliseconds. The engine gets it, and forfeits only after `grace` more
-    grace   allows for pipes, a busy machine, and engines that check their clock rarely. Without `ms` the limit is PATIENCE
+    grace   allows for pipes, a busy machine, and engines that check their clock rarely. Without `ms` the limit is TIMEOUT
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from games import Game
 from games.choice import Choice
 
 STARTING = 30.0  # seconds for a step of the start: programs load networks
-PATIENCE = 60.0  # seconds for a move without `ms`
+TIMEOUT = 60.0  # seconds for a move without `ms`
 GRACE = 2000  # milliseconds
 
 Grace = Annotated[int, range(3_600_001)]
@@ -110,11 +110,11 @@ class Engine:
             raise Forfeit(str(error)) from None
         try:
             began = time.perf_counter()
-            self.deadline = time.monotonic() + (PATIENCE if self.ms is None else (self.ms + self.grace) / 1000)
+            self.deadline = time.monotonic() + (TIMEOUT if self.ms is None else (self.ms + self.grace) / 1000)
             choice = self.think()
         except Silent:
             self.stop()
-            limit = f"{PATIENCE:g} s" if self.ms is None else f"{self.ms + self.grace:,} ms"
+            limit = f"{TIMEOUT:g} s" if self.ms is None else f"{self.ms + self.grace:,} ms"
             raise Forfeit(f"no move within {limit}") from None
         except Ended as end:
             self.stop()

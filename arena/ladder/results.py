@@ -47,7 +47,7 @@ from games.record import GameRecord
 FOLDER = Path("runs", "ladders")
 MARK = 0x7A65726D  # SQLite's application_id: `zerm`
 FORMAT = 1
-PATIENCE = 60.0  # seconds to wait for another process that writes
+TIMEOUT = 60.0  # seconds to wait for another process that writes
 _TABLES = """
     CREATE TABLE about (game TEXT NOT NULL, version INTEGER NOT NULL);
     CREATE TABLE players (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
@@ -83,7 +83,7 @@ class LadderResults:
         self.path, self.game = Path(path), game
         make_folder(self.path.parent)
         with self._one_line():
-            self._base = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
+            self._base = sqlite3.connect(self.path, timeout=TIMEOUT, isolation_level=None)
         try:
             with self._one_line():
                 self._prepare()

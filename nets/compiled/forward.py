@@ -1,4 +1,4 @@
-"""The compiled form's one entry: `judge_for(columns, instructions, half)` gives the plain function that judges one position."""
+"""The entry of a compiled network: `judge_for(columns, instructions, half)` gives the plain function that judges one position."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _PORTABLE = Layers(
 )
 
 
-@functools.cache  # one function per form, so that kernels that close over it are made once, too
+@functools.cache
 def judge_for(columns: int, instructions: Instructions, half: bool) -> Judge:
-    """For boards of so many columns: judge(weights, scratch, observation, logits, utilities), plain Python, compiled with its caller.
+    """For boards of so many columns: judge(weights, scratch, observation, logits, utilities), plain Python to be compiled.
 
     `weights` is `PackedWeights`, the observation float32 [channels, rows, columns]. Written are policy logits [A] over the mover's
     numbers of the actions, and utilities [P] relative to the mover.

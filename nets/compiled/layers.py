@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from nets.compiled import vectors
+from nets.compiled import portable, vectors
 from nets.compiled.instructions import Instructions
 from nets.compiled.program import BLOCK
 
@@ -85,38 +85,34 @@ def _cut(columns: int, most: int) -> tuple[int, ...]:
 
 
 def _dense(instructions: Instructions, half: bool) -> Callable[..., None]:
-    together = instructions.dense
-    wide, single = vectors.dense(together, 2, False), vectors.dense(1, 4, False)
-
-    def dense_full(weights: Any, scratch: Any, op: Any) -> None:
-        block = 0
-        while block < op.blocks:
-            factors, bias = op.weights + BLOCK * op.words * block, op.bias + BLOCK * block
-            target = op.target + BLOCK * block
-            if op.blocks - block >= together:
-                wide(weights, scratch, factors, bias, op.source, op.words, target, op.relu, 1)
-                block += together
-            else:
-                single(weights, scratch, factors, bias, op.source, op.words, target, op.relu, 1)
-                block += 1
-
+    full = _dense_of(instructions.dense, False)
     if not half:
-        return dense_full
-    wide_half, single_half = vectors.dense(together, 2, True), vectors.dense(1, 4, True)
+        return full
+    halves = _dense_of(instructions.dense, True)
 
     def dense(weights: Any, scratch: Any, op: Any) -> None:
-        if op.is_half == 0:
-            dense_full(weights, scratch, op)
-            return
+        if op.is_half:
+            halves(weights, scratch, op)
+        else:
+            full(weights, scratch, op)
+
+    return dense
+
+
+def _dense_of(together: int, half: bool) -> Callable[..., None]:
+    """For inputs and weights in bf16 (`half`) or float32."""
+    wide, single = vectors.dense(together, 2, half), vectors.dense(1, 4, half)
+
+    def dense(weights: Any, scratch: Any, op: Any) -> None:
         block = 0
         while block < op.blocks:
             factors, bias = op.weights + BLOCK * op.words * block, op.bias + BLOCK * block
-            target = op.target + block * (BLOCK if op.is_full else BLOCK // 2)
+            target = op.target + block * (BLOCK if op.is_full or not half else BLOCK // 2)
             if op.blocks - block >= together:
-                wide_half(weights, scratch, factors, bias, op.source, op.words, target, op.relu, op.is_full)
+                wide(weights, scratch, factors, bias, op.source, op.words, target, op.relu, op.is_full)
                 block += together
             else:
-                single_half(weights, scratch, factors, bias, op.source, op.words, target, op.relu, op.is_full)
+                single(weights, scratch, factors, bias, op.source, op.words, target, op.relu, op.is_full)
                 block += 1
 
     return dense
@@ -146,8 +142,6 @@ def _pooling(half: bool) -> tuple[Callable[..., None], Callable[..., None]]:
 
 def _input(half: bool) -> tuple[Callable[..., None], Callable[..., None]]:
     if not half:
-        from nets.compiled import portable
-
         return portable.planes, portable.vector
     pair = vectors.pair()
 

@@ -58,7 +58,7 @@ class PackedWeights(NamedTuple):
     program: np.ndarray[Any, Any]
     """[operations] of `OPERATION`."""
     numbers: np.ndarray[Any, np.dtype[np.float32]]
-    """Weights, biases and declared utilities, where the operations say."""
+    """Weights, biases and declared utilities, at the places in the operations."""
 
 
 def aligned(words: int) -> np.ndarray[Any, np.dtype[np.float32]]:
