@@ -6,6 +6,7 @@ card's, or of another shape, a damaged file. Nothing of a checkpoint is executed
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
 from dataclasses import dataclass, replace
@@ -157,10 +158,15 @@ def ready(
         try:
             return unpack_compiled(packed, game, precision)[0]
         except CannotCompile as error:
-            print(f"{error}; torch evaluates it in batches", file=sys.stderr)
+            _note(f"{str(error).removeprefix(f'{packed.origin}: ')}; torch evaluates it in batches")
     from nets import Inference
 
     return Inference(unpack(packed, game)[0], batch, device, precision, threads)
+
+
+@functools.cache  # once in a process, not for each checkpoint of a run
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)
 
 
 def _tensors_for(packed: Packed, game: Game) -> Tensors:
