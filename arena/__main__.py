@@ -46,7 +46,7 @@ COMMANDS: dict[str, tuple[Add, Run, str]] = {
     "rate": (add_rate, run_rate, "rate one player, or the checkpoints of a run, on the standard scale of its game"),
     "play": (add_play, run_play, "play at the terminal against players or people, or watch players"),
     "accuracy": (add_accuracy, run_accuracy, "measure how often a player's moves keep the value of solved positions"),
-    "choose": (add_choose, run_choose, "choose a move for each position on standard input, as lines of JSON"),
+    "choose": (add_choose, run_choose, "choose a move for each position on standard input; answers in lines of JSON"),
     "explain": (add_explain, run_explain, "show a player's search of one position"),
 }
 

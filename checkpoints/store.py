@@ -6,6 +6,7 @@ card's, or of another shape, a damaged file. Nothing of a checkpoint is executed
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import multiprocessing
 import sys
@@ -159,15 +160,16 @@ def ready(
         try:
             return unpack_compiled(packed, game, precision)[0]
         except CannotCompile as error:
-            if packed.card.net not in _noted and multiprocessing.parent_process() is None:  # once, not by each worker
-                _noted.add(packed.card.net)
-                print(f"{error}; torch evaluates it in batches", file=sys.stderr)
+            _note(f"{str(error).removeprefix(f'{packed.origin}: ')}; torch evaluates it in batches")
     from nets import Inference
 
     return Inference(unpack(packed, game)[0], batch, device, precision, threads)
 
 
-_noted: set[str] = set()
+@functools.cache  # once in a process, not for each checkpoint of a run
+def _note(text: str) -> None:
+    if multiprocessing.parent_process() is None:  # nor by each worker
+        print(text, file=sys.stderr)
 
 
 def has_compiled_form(packed: Packed, device: str) -> bool:

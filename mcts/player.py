@@ -107,8 +107,9 @@ class TreePlayer:
         while self.game.to_move(state) == CHANCE:
             state = self.game.result(state, self.game.legal_actions(state)[0])
         self.search.begin(0, state, generator(self.seed, self._stream))
-        self.search.start(0, 1)
+        self.search.start(0, 2)  # without a policy the second one expands the root
         self._until_done(None)
+        self.search.advance(0, self.search.choose(0))
         self.search.cache.clear()
         self.new_game()
 

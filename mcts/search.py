@@ -34,9 +34,9 @@ from base.seeds import Rng
 from games import Game, Rules
 from mcts.batches import gather_factory, scatter_factory
 from mcts.cache import EvaluationCache
-from mcts.leaves import Memory, Views, leaves, views
+from mcts.leaves import Leaves, Memory, Views, leaves, views
 from mcts.moves import moves
-from mcts.phases import EvaluatorFactory, Work, lane_dtype, phases, uniform_evaluator
+from mcts.phases import EvaluatorFactory, Phases, Work, lane_dtype, phases, uniform_evaluator
 from mcts.root import ranked
 from mcts.settings import SearchSettings
 from mcts.tree import NONE, ROOT, Tree, Trees
@@ -345,59 +345,49 @@ def move_factories(variant: Variant) -> dict[str, Callable[[Rules], Callable[...
     return {name: factory(name) for name in ("target", "sample", "start", "advance")}
 
 
+def by_function(phase: Phases) -> Callable[..., None]:
+    """evaluate(…): what a leaf is worth by a function of the position and by random games."""
+    estimate, rollout = phase.estimate, phase.rollout
+
+    def evaluate(
+        slot: Any, nodes: Any, edges: Any, lane: Any, work: Work, is_expanded: bool,
+        memory: Memory, views: Views, settings: Any, weights: Any, network: Network,
+    ) -> None:  # fmt: skip
+        state, share = work.states[0], settings.rollout
+        if share < 1.0:
+            estimate(lane, state, 1.0 - share, weights, work.values)
+        if share > 0.0:
+            rollout(slot, lane, state, work.actions, settings, weights, work.values)
+
+    return evaluate
+
+
+def by_network(phase: Phases, leaf: Leaves) -> Callable[..., None]:
+    """The same by a compiled network, or by the cache of its evaluations."""
+    rollout, observe, recall, accept = phase.rollout, leaf.observe, leaf.recall, leaf.accept
+
+    def evaluate(
+        slot: Any, nodes: Any, edges: Any, lane: Any, work: Work, is_expanded: bool,
+        memory: Memory, views: Views, settings: Any, weights: Any, network: Network,
+    ) -> None:  # fmt: skip
+        observation = work.observations[0]
+        observe(lane, work.states[0], memory, views, observation, work.observations[1])
+        if settings.rollout > 0.0:
+            rollout(slot, lane, work.states[0], work.actions, settings, weights, work.values)
+        if is_expanded and recall(lane, nodes, edges, settings, memory, observation):
+            return
+        answer = network.weights, network.scratch, observation, network.logits, network.utilities
+        call_native(network.address, answer)
+        accept(lane, nodes, edges, settings, memory, views, observation, network.logits, network.utilities)
+
+    return evaluate
+
+
 def simulation(rules: Rules, variant: Variant, evaluator: EvaluatorFactory, has_network: bool) -> Callable[..., None]:
     """simulate(s, …): one simulation in tree s, inside compiled code; the leaves by a network, or by `evaluator` and random games."""
-    phase, leaf, uses_policy = phases(rules, variant, evaluator), leaves(rules, variant), variant.has_policy
+    phase, uses_policy = phases(rules, variant, evaluator), variant.has_policy
     select, expand, is_settled, backup = phase.select, phase.expand, phase.is_settled, phase.backup
-    rollout, estimate, observe, recall, accept = phase.rollout, phase.estimate, leaf.observe, leaf.recall, leaf.accept
-
-    if not has_network:
-
-        def evaluate(
-            slot: Any,
-            nodes: Any,
-            edges: Any,
-            lane: Any,
-            work: Work,
-            is_expanded: bool,
-            memory: Memory,
-            views: Views,
-            settings: Any,
-            weights: Any,
-            network: Network,
-        ) -> None:
-            """A leaf, by a function of the position."""
-            state, share = work.states[0], settings.rollout
-            if share < 1.0:
-                estimate(lane, state, 1.0 - share, weights, work.values)
-            if share > 0.0:
-                rollout(slot, lane, state, work.actions, settings, weights, work.values)
-
-    else:
-
-        def evaluate(
-            slot: Any,
-            nodes: Any,
-            edges: Any,
-            lane: Any,
-            work: Work,
-            is_expanded: bool,
-            memory: Memory,
-            views: Views,
-            settings: Any,
-            weights: Any,
-            network: Network,
-        ) -> None:
-            """A leaf, by a network."""
-            observation = work.observations[0]
-            observe(lane, work.states[0], memory, views, observation, work.observations[1])
-            if settings.rollout > 0.0:
-                rollout(slot, lane, work.states[0], work.actions, settings, weights, work.values)
-            if is_expanded and recall(lane, nodes, edges, settings, memory, observation):
-                return
-            answer = network.weights, network.scratch, observation, network.logits, network.utilities
-            call_native(network.address, answer)
-            accept(lane, nodes, edges, settings, memory, views, observation, network.logits, network.utilities)
+    evaluate = by_network(phase, leaves(rules, variant)) if has_network else by_function(phase)
 
     def simulate(
         s: int,

@@ -59,7 +59,7 @@ DIAGNOSTICS: tuple[Diagnostic, ...] = (
         (
             "look at one game: `python -m selfplay inspect`",
             "the laws of the game: `python -m games doctor GAME`",
-            "a game of your own: utility(state, player) is that player's, whoever is to move",
+            "a game of your own: utility(state, player) is that player's, not the mover's",
         ),
         ("games all alike",),
     ),

@@ -1,7 +1,7 @@
-"""The arrows of the house: who may import whom.
+"""The package layout: which folder may import which.
 
 - A folder imports itself and folders with a lower number; siblings hand each other things through a caller above.
-- `tests` and `benchmarks` import anything; no folder of the house imports them.
+- `tests` and `benchmarks` import anything; no package imports them.
 - Only `monitor/tensorboard.py` touches TensorBoard.
 - Some folders start fast: importing them does not import torch. A function of theirs may.
 
@@ -21,7 +21,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The house. A new folder gets its number here.
+# The package layout. A new folder gets its number here.
 LAYERS = {
     "base": 0,
     "games": 1,
@@ -34,7 +34,7 @@ LAYERS = {
     "monitor": 5,
     "train": 6,
 }
-OUTSIDE = {"tests", "benchmarks", "docs"}  # import anything, are imported by no folder of the house; docs: examples
+OUTSIDE = {"tests", "benchmarks", "docs"}  # import anything, are imported by no package; docs: examples
 WITHOUT_TORCH = {"base", "games", "mcts", "classical", "checkpoints", "selfplay", "arena"}
 TENSORBOARD = {"tensorboard", "torch.utils.tensorboard"}
 TENSORBOARD_MAY = "monitor/tensorboard.py"
@@ -152,14 +152,14 @@ def sources(root: Path) -> list[str]:
     return sorted(found)
 
 
-def house_violations(root: Path) -> list[str]:
+def layout_violations(root: Path) -> list[str]:
     return [each for path in sources(root) for each in violations(path, (root / path).read_text(encoding="utf-8"))]
 
 
 def import_without_torch(root: Path) -> str:
     """Import every file of the folders WITHOUT_TORCH where there is no torch; the error's text, or nothing.
 
-    The source of one file does not show this: torch reached through another folder, or through somebody else's package.
+    The source of one file does not show this: torch reached through another folder, or through a dependency.
     """
     names = [
         path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -180,10 +180,10 @@ def import_without_torch(root: Path) -> str:
 
 
 def test_folders_import_only_lower_folders() -> None:
-    assert house_violations(ROOT) == []
+    assert layout_violations(ROOT) == []
 
 
-def test_every_folder_of_the_house_is_there() -> None:
+def test_every_folder_of_the_layout_is_there() -> None:
     assert {path.split("/")[0] for path in sources(ROOT)} >= LAYERS.keys()
 
 
@@ -289,7 +289,7 @@ def test_whole_house_is_searched_but_not_what_is_not_ours(tmp_path: Path) -> Non
     ours = ["base/a.py", "games/deep/er/a.py"]
     others = [".venv/lib/a.py", "runs/x/a.py", "games/__pycache__/a.py", "build/lib/a.py"]
     plant(tmp_path, dict.fromkeys([*ours, *others], wrong))
-    assert [each.split(":")[0] for each in house_violations(tmp_path)] == ours
+    assert [each.split(":")[0] for each in layout_violations(tmp_path)] == ours
 
 
 def test_torch_through_another_folder_is_caught_with_its_chain(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_torch_through_another_folder_is_caught_with_its_chain(tmp_path: Path) -
             "arena/players.py": "from nets import anything",
         },
     )
-    assert house_violations(tmp_path) == []  # which is why the folders are also imported for real
+    assert layout_violations(tmp_path) == []  # which is why the folders are also imported for real
     error = import_without_torch(tmp_path)
     assert "players.py" in error
     assert "torch" in error

@@ -294,7 +294,8 @@ def test_every_form_takes_the_options_of_its_kind():
 
 def test_a_kind_without_a_form_cannot_be_compiled():
     with pytest.raises(
-        CannotCompile, match=r"transformer:2x8: expected a kind of network with a compiled form, mlp, resnet"
+        CannotCompile,
+        match=r"transformer:2x8: expected a network with a compiled form \(mlp, resnet\), got transformer",
     ):
         CompiledNet.of({}, "transformer:2x8", load("tic_tac_toe"))
 

@@ -47,7 +47,7 @@ def heard(log, *ignored):
 
 
 def is_alive(pid):
-    """Neither gone nor waiting to be buried by whoever is its parent."""
+    """Running: neither gone nor a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -204,7 +204,7 @@ def test_misbehaviour_forfeits_and_leaves_no_process(mode, reason, log):
 
 
 def test_an_engine_that_does_not_read_its_input_exceeds_the_limit(log):
-    """A game longer than a pipe holds is handed over in parts; where nobody takes them, time runs out."""
+    """A game longer than a pipe holds is handed over in parts; where none is read, time runs out."""
     companion = subprocesses.Companion(f"{sys.executable} -S {FAKE} uci deaf {log}")
     with pytest.raises(subprocesses.Silent, match="it does not read"):
         companion.send("x" * 300_000, time.monotonic() + 0.2)

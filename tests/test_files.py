@@ -1,4 +1,4 @@
-"""Durable files: whole or not at all, whoever is killed when."""
+"""Durable files: whole or not at all, wherever a process is killed."""
 
 import os
 import pwd

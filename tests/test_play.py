@@ -68,7 +68,7 @@ def test_two_people_take_back_one_move_at_a_time():
 
 
 def test_values_are_from_the_persons_point_of_view():
-    start = load("tic_tac_toe").play("b2 b1 a1 c3")  # whoever is to move wins by two threats
+    start = load("tic_tac_toe").play("b2 b1 a1 c3")  # either player, to move, wins by two threats
     _, shown = seated("tic_tac_toe", ["solver:mb=1", "human"], [], start=start)
     assert "player 0 (solver:mb=1) plays" in shown and "(-1.000 for you, proven)" in shown
     _, shown = seated("tic_tac_toe", ["human", "solver:mb=1"], ["?"], start=start)

@@ -174,6 +174,7 @@ def test_game_may_end_under_it_and_begin_again() -> None:
 
 def test_clock_is_kept() -> None:
     player = TreePlayer(load("connect_four"), ms=50)
+    player.prepare()
     times = []
     for _ in range(10):
         start = time.perf_counter()

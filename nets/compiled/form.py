@@ -54,7 +54,9 @@ def apply_form(text: str, layers: FormLayers[Any]) -> None:
     """Call the form of the network that `text` names with `layers`."""
     kind, given = split(text)
     if kind not in compiled_kinds():
-        raise CannotCompile(f"{text}: expected a kind of network with a compiled form, {', '.join(compiled_kinds())}")
+        raise CannotCompile(
+            f"{text}: expected a network with a compiled form ({', '.join(compiled_kinds())}), got {kind}"
+        )
     form: Any = importlib.import_module(f"nets.compiled.{kind}").form
     options = Options(kind, form, skip=("layers",))
     options.call(form, options.resolve(given), layers)
