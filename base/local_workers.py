@@ -328,7 +328,8 @@ def _work_in_process(connection: Connection) -> None:
 
 def _work_in_thread(connection: Connection) -> None:
     try:
-        _work(connection, connection.close)
+        # Its end is not closed while a step may still send: the number of a closed file is soon that of another pipe.
+        _work(connection, lambda: None)
     except SystemExit:
         with suppress(OSError):
             connection.send_bytes(_failure(WorkerDied("worker left by sys.exit")))
