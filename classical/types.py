@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
-from games.types import Array, Kernel
+from games.types import Array, Kernel, Records
 
 __all__ = ["Codes", "Entries", "Kernel", "Lines", "Positions", "Records", "Score"]
-
-
-class Records(Protocol):
-    """An array of records [n]. To a type checker, a numpy array indexed by an `Integer` is an array, and has no fields."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, index: Any, /) -> Any: ...
-    def __setitem__(self, index: Any, value: Any, /) -> None: ...
 
 
 Score = Any

@@ -1,13 +1,13 @@
 """Types that rules, engine and searches share. They are for readers and the type checker: nothing at run time depends on them.
 
 To a type checker, a record's field and an array's element are `Any`, so formulae need no casts. The names below fix which record or
-array goes where. A search names its records the same way: `Node = Record`, `Nodes = NDArray[Record]`.
+array goes where. A search names its records the same way: `Node = Record`, `Nodes = Records`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ __all__ = [
     "Kernel",
     "Planes",
     "Record",
+    "Records",
     "Rng",
     "Utilities",
     "Words",
@@ -40,6 +41,15 @@ if TYPE_CHECKING:
         def __setattr__(self, name: str, value: Any) -> None: ...
 else:
     Record = np.record
+
+
+class Records(Protocol):
+    """An array of records [n]. To a type checker, a numpy array indexed by an `Integer` is an array, and has no fields."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any, /) -> Any: ...
+    def __setitem__(self, index: Any, value: Any, /) -> None: ...
+
 
 GameState = Record
 """One position: a record of the game's dtype (`Rules.State`)."""

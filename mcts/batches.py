@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 from games import Rules
 from mcts.leaves import Memory, Views, leaves
 from mcts.phases import PENDING, EvaluatorFactory, Work, phases
 from mcts.tree import NONE, ROOT, Trees
+from mcts.types import Floats, Settings, Table, Weights
 from mcts.variant import Variant
 
 
@@ -32,9 +32,9 @@ def gather_factory(variant: Variant, evaluator: EvaluatorFactory) -> Callable[[R
             work: Work,
             memory: Memory,
             views: Views,
-            settings: Any,
-            table: Any,
-            weights: Any,
+            settings: Settings,
+            table: Table,
+            weights: Weights,
             per_tree: int,
         ) -> int:
             """`per_tree` lanes belong to each tree. How many lanes wait for an answer."""
@@ -95,9 +95,9 @@ def scatter_factory(variant: Variant) -> Callable[[Rules], Callable[..., None]]:
             work: Work,
             memory: Memory,
             views: Views,
-            settings: Any,
-            logits: Any,
-            utilities: Any,
+            settings: Settings,
+            logits: Floats,
+            utilities: Floats,
             per_tree: int,
         ) -> None:
             for number in range(len(work.lanes)):

@@ -31,6 +31,7 @@ import numpy as np
 from base.errors import UserError
 from base.seeds import mix
 from games import Game, Rules
+from mcts.types import Array, Edges, Floats, Node, Planes, Records
 
 LOOKUPS, HITS, EVALUATIONS = 0, 1, 2
 """What is counted."""
@@ -78,11 +79,11 @@ class EvaluationCache:
 # ── kernels ──
 
 
-def place(entries: Any, key: Any) -> int:
+def place(entries: Records, key: Any) -> int:
     return int(np.int64(mix(key) % np.uint64(len(entries))))
 
 
-def lookup(entries: Any, counts: Any, key: Any, observation: Any, node: Any, edges: Any) -> int:
+def lookup(entries: Records, counts: Array, key: Any, observation: Planes, node: Node, edges: Edges) -> int:
     """The entry's number, -1 if there is none. The node has been expanded."""
     counts[LOOKUPS] += 1
     number = place(entries, key)
@@ -100,7 +101,7 @@ def lookup(entries: Any, counts: Any, key: Any, observation: Any, node: Any, edg
     return number
 
 
-def store(entries: Any, key: Any, observation: Any, node: Any, edges: Any, utilities: Any) -> None:
+def store(entries: Records, key: Any, observation: Planes, node: Node, edges: Edges, utilities: Floats) -> None:
     """Keeps the priors that the node has just got and the utilities as the evaluator gave them."""
     entry = entries[place(entries, key)]
     entry.key, entry.count = key, node.count

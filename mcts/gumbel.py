@@ -28,6 +28,7 @@ from base.errors import require
 from base.seeds import uniform
 from mcts.moves import is_lost, most_visited
 from mcts.settings import SearchSettings
+from mcts.types import Edge, Edges, Node, Nodes, Settings, Slot, Table, Weights
 from mcts.variant import Variant
 
 _LEAST = 1e-38  # a prior of zero has a logarithm too
@@ -52,7 +53,7 @@ class Gumbel(SearchSettings):
 # ── completed values ──
 
 
-def q_of(edge: Any, nodes: Any, mover: int, unknown: float) -> float:
+def q_of(edge: Edge, nodes: Nodes, mover: int, unknown: float) -> float:
     """The mover's, in [0, 1]; `unknown` is the utility of an action without visits."""
     if edge.proven:
         utility = nodes[edge.child].utility[mover]
@@ -63,7 +64,7 @@ def q_of(edge: Any, nodes: Any, mover: int, unknown: float) -> float:
     return 0.5 * (1.0 + float(utility))
 
 
-def mixed_value(node: Any, nodes: Any, edges: Any) -> float:
+def mixed_value(node: Node, nodes: Nodes, edges: Edges) -> float:
     """v_mix: the estimated utility, for the mover, of an action without visits."""
     mover = node.mover
     visits, mass, mean = 0, 0.0, 0.0
@@ -78,7 +79,7 @@ def mixed_value(node: Any, nodes: Any, edges: Any) -> float:
     return float((node.utility[mover] + visits * mean / mass) / (1 + visits))
 
 
-def sharpness(node: Any, edges: Any, settings: Any) -> float:
+def sharpness(node: Node, edges: Edges, settings: Settings) -> float:
     """σ(q) / q."""
     most = 0
     for edge in range(node.edges, node.edges + node.count):
@@ -89,7 +90,7 @@ def sharpness(node: Any, edges: Any, settings: Any) -> float:
 # ── the improved policy ──
 
 
-def improvement(node: Any, nodes: Any, edges: Any, settings: Any) -> tuple[float, float, float, float]:
+def improvement(node: Node, nodes: Nodes, edges: Edges, settings: Settings) -> tuple[float, float, float, float]:
     """(v_mix, σ(q) / q, the highest σ, the sum): π'(a) = P(a) exp(σ(q̂(a)) - highest) / sum."""
     unknown, sharp = mixed_value(node, nodes, edges), sharpness(node, edges, settings)
     highest, total = -np.inf, 0.0
@@ -101,13 +102,13 @@ def improvement(node: Any, nodes: Any, edges: Any, settings: Any) -> tuple[float
     return unknown, sharp, highest, total
 
 
-def weight(edge: Any, nodes: Any, mover: int, unknown: float, sharp: float, highest: float) -> float:
+def weight(edge: Edge, nodes: Nodes, mover: int, unknown: float, sharp: float, highest: float) -> float:
     if edge.prior == 0.0:
         return 0.0
     return float(edge.prior) * math.exp(sharp * q_of(edge, nodes, mover, unknown) - highest)
 
 
-def choose(slot: Any, node: Any, nodes: Any, edges: Any, settings: Any, table: Any) -> int:
+def choose(slot: Slot, node: Node, nodes: Nodes, edges: Edges, settings: Settings, table: Table) -> int:
     """Visits follow π'. Leaves under evaluation count as visits."""
     unknown, sharp, highest, total = improvement(node, nodes, edges, settings)
     visits = node.visits + node.flight
@@ -121,7 +122,9 @@ def choose(slot: Any, node: Any, nodes: Any, edges: Any, settings: Any, table: A
     return int(best)
 
 
-def weigh(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, table: Any, weights: Any) -> None:
+def weigh(
+    slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Settings, table: Table, weights: Weights
+) -> None:
     """π'."""
     unknown, sharp, highest, total = improvement(root, nodes, edges, settings)
     for i in range(root.count):
@@ -131,7 +134,7 @@ def weigh(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, table: An
 # ── sequential halving at the root ──
 
 
-def prepare(slot: Any, root: Any, edges: Any, settings: Any) -> None:
+def prepare(slot: Slot, root: Node, edges: Edges, settings: Settings) -> None:
     """Draws g, and sets the number of visits that each considered action gets before the first half drops out."""
     for i in range(root.count):
         slot.draws[i] = -math.log(-math.log(max(uniform(slot.rng), 1e-300))) if slot.explore == 1 else 0.0
@@ -153,7 +156,7 @@ def visits_each(budget: int, rounds: int, considered: int) -> int:
     return max(1, budget // (rounds * considered))
 
 
-def choose_root(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, table: Any) -> int:
+def choose_root(slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Settings, table: Table) -> int:
     """Of the actions still considered, the best of those that have fewest visits."""
     ahead = 0
     for edge in range(root.edges, root.edges + root.count):
@@ -169,7 +172,7 @@ def choose_root(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, tab
     return leader(slot, root, nodes, edges, settings, slot.level)
 
 
-def leader(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, visits: int) -> int:
+def leader(slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Settings, visits: int) -> int:
     """The best by g + logits + σ(q̂) of the edges with so many visits: the edge to walk, and at the end the edge to play."""
     unknown, sharp = mixed_value(root, nodes, edges), sharpness(root, edges, settings)
     best, best_score = root.edges, -np.inf
@@ -183,7 +186,7 @@ def leader(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, visits: 
     return int(best)
 
 
-def best(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, worst: float) -> int:
+def best(slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Settings, worst: float) -> int:
     """The leader of the most visited edges; where all of those are proven losses, the edge that π' gives most among the others."""
     if root.proven:
         return most_visited(root, nodes, edges, worst)

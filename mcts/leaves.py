@@ -12,7 +12,7 @@ shown alike; the policy is read back through the turn. `leaves(rules, variant)` 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,23 +21,24 @@ from base.seeds import mix
 from games import Game, Rules
 from mcts.cache import EVALUATIONS, lookup, store
 from mcts.tree import NONE
+from mcts.types import Array, Edges, Floats, GameState, Lane, Node, Nodes, Planes, Records, Settings
 from mcts.variant import Variant
 
 _SALT = U(0x5DEECE66D1CE4E5B)  # turns must not depend on the bits that find a place in the cache
 
 
 class Views(NamedTuple):
-    turned: Any
+    turned: Planes
     """int32 [T, entries of an observation]: per symmetry, the identity first, where each entry comes from; T = 1: no turning."""
-    renamed: Any
+    renamed: Array
     """int32 [T, A]: the number of each action there."""
 
 
 class Memory(NamedTuple):
     """The arrays of an `EvaluationCache`."""
 
-    entries: Any
-    counts: Any
+    entries: Records
+    counts: Array
 
 
 def views(game: Game, are_used: bool) -> Views:
@@ -64,7 +65,9 @@ def leaves(rules: Rules, variant: Variant) -> Leaves:
         np.zeros((1, 1), np.int32) if rules.action_view is None else np.ascontiguousarray(rules.action_view, np.int32)
     )
 
-    def observe(lane: Any, state: Any, memory: Memory, views: Views, observation: Any, turned: Any) -> None:
+    def observe(
+        lane: Lane, state: GameState, memory: Memory, views: Views, observation: Planes, turned: Planes
+    ) -> None:
         lane.mover = to_move(state)
         observation[:] = 0
         is_keyed = len(memory.entries) > 0 or len(views.turned) > 1
@@ -83,7 +86,7 @@ def leaves(rules: Rules, variant: Variant) -> Leaves:
         for i in range(len(sources)):
             target[i] = source[sources[i]]
 
-    def recall(lane: Any, nodes: Any, edges: Any, settings: Any, memory: Memory, observation: Any) -> bool:
+    def recall(lane: Lane, nodes: Nodes, edges: Edges, settings: Settings, memory: Memory, observation: Planes) -> bool:
         """Whether the leaf, which has been expanded, was found in the cache; then it has its priors, and the lane its utilities."""
         if len(memory.entries) == 0:
             return False
@@ -98,15 +101,15 @@ def leaves(rules: Rules, variant: Variant) -> Leaves:
         return True
 
     def accept(
-        lane: Any,
-        nodes: Any,
-        edges: Any,
-        settings: Any,
+        lane: Lane,
+        nodes: Nodes,
+        edges: Edges,
+        settings: Settings,
         memory: Memory,
         views: Views,
-        observation: Any,
-        logits: Any,
-        utilities: Any,
+        observation: Planes,
+        logits: Floats,
+        utilities: Floats,
     ) -> None:
         """The network's answer to the lane's leaf: its utilities go to the lane, its policy to a leaf that is new."""
         memory.counts[EVALUATIONS] += 1
@@ -117,12 +120,12 @@ def leaves(rules: Rules, variant: Variant) -> Leaves:
             if len(memory.entries) > 0 and leaf.count > 0:
                 store(memory.entries, lane.key, observation, leaf, edges, utilities)
 
-    def add_relative(lane: Any, share: float, relative: Any) -> None:
+    def add_relative(lane: Lane, share: float, relative: Floats) -> None:
         """The one place where utilities counted from the mover become those of players 0, 1, …"""
         for seat in range(players):
             lane.utility[(lane.mover + seat) % players] += share * relative[seat]
 
-    def set_priors(node: Any, edges: Any, logits: Any, renamed: Any) -> None:
+    def set_priors(node: Node, edges: Edges, logits: Floats, renamed: Array) -> None:
         """Softmax over the node's actions."""
         first, mover = node.edges, node.mover
         highest = -np.inf

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from base.seeds import uniform
 from games import Rules
 from mcts.tree import NONE, ROOT, clear, keep
+from mcts.types import Array, Edge, Edges, GameState, Node, Nodes, Rng, Settings, Slot, Table, Weights
 from mcts.variant import Variant
 
 TIE = 1e-9  # utilities this close are the same: means of chance nodes are rounded
@@ -29,11 +30,11 @@ COLD = 0.01  # a temperature below it is taken for 0
 # ── the edges of a root ──
 
 
-def is_lost(edge: Any, nodes: Any, mover: int, worst: float) -> bool:
+def is_lost(edge: Edge, nodes: Nodes, mover: int, worst: float) -> bool:
     return bool(edge.proven == 1 and nodes[edge.child].utility[mover] <= worst)
 
 
-def is_before(edge: Any, other: Any) -> bool:
+def is_before(edge: Edge, other: Edge) -> bool:
     """The order of a root's edges: by visits, value, prior, and the lowest action id."""
     if edge.visits != other.visits:
         return bool(edge.visits > other.visits)
@@ -44,7 +45,7 @@ def is_before(edge: Any, other: Any) -> bool:
     return bool(edge.action < other.action)
 
 
-def most_visited(node: Any, nodes: Any, edges: Any, worst: float) -> int:
+def most_visited(node: Node, nodes: Nodes, edges: Edges, worst: float) -> int:
     """The edge to play at a decision node: the most visited one (visits are steadier than values), except that a proven value counts
     as it is: the best proven edge is played where it is worth at least the mean of the most visited unproven one. So a proven win is
     always played, and a proven loss (a utility of `worst`) only where there is nothing else, not even an action never tried."""
@@ -63,7 +64,7 @@ def most_visited(node: Any, nodes: Any, edges: Any, worst: float) -> int:
     return proven if known >= edges[unproven].value / edges[unproven].visits else unproven
 
 
-def draw(root: Any, edges: Any, weights: Any, temperature: float, rng: Any) -> int:
+def draw(root: Node, edges: Edges, weights: Weights, temperature: float, rng: Rng) -> int:
     """An edge by its weight^(1/temperature), from one random number."""
     highest, total, found = 0.0, 0.0, root.edges
     for i in range(root.count):
@@ -97,7 +98,7 @@ def moves(rules: Rules, variant: Variant) -> Moves:
     result, is_terminal = rules.result, rules.is_terminal
     worst = float(min(rules.values, default=-1.0))
 
-    def target(slot: Any, nodes: Any, edges: Any, settings: Any, table: Any, weights: Any) -> None:
+    def target(slot: Slot, nodes: Nodes, edges: Edges, settings: Settings, table: Table, weights: Weights) -> None:
         root = nodes[ROOT]
         mover, first = root.mover, root.edges
         if root.proven:
@@ -121,13 +122,13 @@ def moves(rules: Rules, variant: Variant) -> Moves:
         for i in range(root.count):
             weights[i] /= total
 
-    def sample(slot: Any, nodes: Any, edges: Any, settings: Any, weights: Any, temperature: float) -> int:
+    def sample(slot: Slot, nodes: Nodes, edges: Edges, settings: Settings, weights: Weights, temperature: float) -> int:
         root = nodes[ROOT]
         if temperature < COLD:
             return int(best(slot, root, nodes, edges, settings, worst))
         return draw(root, edges, weights, temperature, slot.rng)
 
-    def start(slot: Any, simulations: int, explore: bool) -> None:
+    def start(slot: Slot, simulations: int, explore: bool) -> None:
         if not keeps_tree and slot.nodes > 0:
             clear(slot)
         if explore and slot.explore == 0:
@@ -135,7 +136,7 @@ def moves(rules: Rules, variant: Variant) -> Moves:
         slot.explore = 1 if explore else 0
         slot.simulations, slot.target, slot.depth, slot.refused = 0, simulations, 0, 0
 
-    def advance(slot: Any, nodes: Any, edges: Any, state: Any, action: int, marks: Any) -> bool:
+    def advance(slot: Slot, nodes: Nodes, edges: Edges, state: GameState, action: int, marks: Array) -> bool:
         """False where no subtree was kept: then the tree is empty, and its random stream continues."""
         child = NONE
         if slot.nodes > 0 and keeps_tree:

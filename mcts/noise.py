@@ -12,14 +12,14 @@ move that the policy underrates. Silver et al. 2017, 2018; Wu 2019 and KataGo's 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from base.seeds import uniform
+from mcts.types import Edges, Node, Rng, Slot
 
 _CAP, _LEAST = 0.01, 1e-20
 
 
-def temper(root: Any, edges: Any, temperature: float) -> None:
+def temper(root: Node, edges: Edges, temperature: float) -> None:
     if temperature == 1.0:
         return
     first, last = root.edges, root.edges + root.count
@@ -30,7 +30,7 @@ def temper(root: Any, edges: Any, temperature: float) -> None:
         edges[edge].prior = float(edges[edge].prior) ** (1.0 / temperature) / total
 
 
-def mix_in(slot: Any, root: Any, edges: Any, share: float, alpha: float) -> None:
+def mix_in(slot: Slot, root: Node, edges: Edges, share: float, alpha: float) -> None:
     """Dirichlet noise, shaped by the policy; `alpha` is the sum of its parameters. `slot.draws` is scratch."""
     if share == 0.0:
         return
@@ -56,7 +56,7 @@ def log_capped(prior: float) -> float:
     return math.log(min(prior, _CAP) + _LEAST)
 
 
-def gamma(shape: float, rng: Any) -> float:
+def gamma(shape: float, rng: Rng) -> float:
     """Gamma(shape, 1). Marsaglia and Tsang 2000."""
     boost = 1.0
     if shape < 1.0:
@@ -71,7 +71,7 @@ def gamma(shape: float, rng: Any) -> float:
             return boost * d * v
 
 
-def normal(rng: Any) -> float:
+def normal(rng: Rng) -> float:
     """Marsaglia's polar method."""
     while True:
         x, y = 2.0 * uniform(rng) - 1.0, 2.0 * uniform(rng) - 1.0

@@ -41,6 +41,24 @@ from games import CHANCE, Rules
 from games.engine.kernels import sampler
 from mcts.moves import TIE
 from mcts.tree import NONE, OVER, ROOT
+from mcts.types import (
+    Actions,
+    Edge,
+    Edges,
+    Features,
+    GameState,
+    GameStates,
+    Lane,
+    Lanes,
+    Node,
+    Nodes,
+    Planes,
+    Rng,
+    Settings,
+    Slot,
+    Table,
+    Weights,
+)
 from mcts.variant import Variant
 
 PENDING = -2
@@ -50,15 +68,15 @@ PENDING = -2
 class Work(NamedTuple):
     """Scratch arrays of a search with L lanes."""
 
-    lanes: Any
+    lanes: Lanes
     """[L]: simulations under way."""
-    states: Any
+    states: GameStates
     """[L + 1]: their positions, and one to try actions in."""
-    actions: Any
+    actions: Actions
     """int32 [max_legal]"""
-    values: Any
+    values: Features
     """float32: the features of an EVAL."""
-    observations: Any
+    observations: Planes
     """float32 [L + 1, C, R, K]: the leaves as a network sees them, and one to turn them in."""
 
 
@@ -87,7 +105,7 @@ EvaluatorFactory = Callable[[Rules], Evaluate]
 def uniform_evaluator(rules: Rules) -> Evaluate:
     """Every position is worth 0 to every player."""
 
-    def evaluate(state: Any, player: Any, weights: Any, values: Any) -> float:
+    def evaluate(state: GameState, player: int, weights: Weights, values: Features) -> float:
         return 0.0
 
     return evaluate
@@ -115,7 +133,15 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
     # ── 1. select ──
 
     def select(
-        slot: Any, nodes: Any, edges: Any, lane: Any, state: Any, actions: Any, settings: Any, table: Any, spare: Any
+        slot: Slot,
+        nodes: Nodes,
+        edges: Edges,
+        lane: Lane,
+        state: GameState,
+        actions: Actions,
+        settings: Settings,
+        table: Table,
+        spare: GameStates,
     ) -> None:
         at, length = ROOT, 0
         if slot.nodes == 0:
@@ -157,7 +183,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
         lane.leaf, lane.length = at, length
         slot.depth = max(slot.depth, length)
 
-    def roll(node: Any, edges: Any, rng: Any) -> int:
+    def roll(node: Node, edges: Edges, rng: Rng) -> int:
         """An outcome of a chance node, by its probability."""
         left = uniform(rng)
         last = node.edges + node.count - 1
@@ -167,7 +193,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
                 return int(edge)
         return int(last)
 
-    def immediate_win(node: Any, edges: Any, state: Any, spare: Any) -> int:
+    def immediate_win(node: Node, edges: Edges, state: GameState, spare: GameStates) -> int:
         """An edge that ends the game with the most that it can give to the mover; NONE where there is none."""
         for edge in range(node.edges, node.edges + node.count):
             spare[0] = state
@@ -177,7 +203,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
                 return int(edge)
         return NONE
 
-    def add_node(slot: Any, nodes: Any, edges: Any, state: Any, actions: Any) -> int:
+    def add_node(slot: Slot, nodes: Nodes, edges: Edges, state: GameState, actions: Actions) -> int:
         """A node for the position, evaluated where the game is over, expanded where chance moves; NONE without memory."""
         if slot.nodes == len(nodes):
             slot.refused += 1
@@ -198,7 +224,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
 
     # ── 2. expand ──
 
-    def expand(slot: Any, edges: Any, node: Any, state: Any, actions: Any) -> bool:
+    def expand(slot: Slot, edges: Edges, node: Node, state: GameState, actions: Actions) -> bool:
         """False without memory."""
         n = legal_actions(state, actions)
         first = slot.edges
@@ -218,7 +244,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
 
     # ── 3. evaluate ──
 
-    def is_settled(slot: Any, nodes: Any, lane: Any, state: Any, actions: Any) -> bool:
+    def is_settled(slot: Slot, nodes: Nodes, lane: Lane, state: GameState, actions: Actions) -> bool:
         """Whether the leaf's utilities are known exactly; then they stand in the lane. Else `state` is a decision, the lane zero."""
         for player in range(players):
             lane.utility[player] = 0.0
@@ -236,7 +262,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
             lane.utility[player] = utility(state, player)
         return True
 
-    def estimate(lane: Any, state: Any, share: float, weights: Any, values: Any) -> None:
+    def estimate(lane: Lane, state: GameState, share: float, weights: Weights, values: Features) -> None:
         """Adds the compiled evaluator's utilities of a decision to the lane."""
         if is_mirrored:
             mover = to_move(state)
@@ -247,7 +273,15 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
             for player in range(players):
                 lane.utility[player] += share * evaluate(state, player, weights, values)
 
-    def rollout(slot: Any, lane: Any, state: Any, actions: Any, settings: Any, weights: Any, values: Any) -> None:
+    def rollout(
+        slot: Slot,
+        lane: Lane,
+        state: GameState,
+        actions: Actions,
+        settings: Settings,
+        weights: Weights,
+        values: Features,
+    ) -> None:
         """Adds λ times the outcome of random play to the lane; where that is cut short, λ times the estimate there."""
         share = settings.rollout
         plies = 0
@@ -262,7 +296,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
 
     # ── 4. backup ──
 
-    def backup(nodes: Any, edges: Any, lane: Any, settings: Any) -> None:
+    def backup(nodes: Nodes, edges: Edges, lane: Lane, settings: Settings) -> None:
         is_proven = False
         if lane.leaf != NONE:
             leaf = nodes[lane.leaf]
@@ -289,7 +323,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
                     for player in range(players):
                         lane.utility[player] = node.utility[player]
 
-    def prove(node: Any, nodes: Any, edges: Any, fresh: Any) -> bool:
+    def prove(node: Node, nodes: Nodes, edges: Edges, fresh: Edge) -> bool:
         """Whether the proof of its edge `fresh` proves the node; then it is marked so."""
         mover, first = node.mover, node.edges
         best = nodes[fresh.child]
@@ -318,7 +352,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
 
     # ── several leaves at once ──
 
-    def hold(nodes: Any, edges: Any, lane: Any, change: int) -> None:
+    def hold(nodes: Nodes, edges: Edges, lane: Lane, change: int) -> None:
         """Counts the lane's leaf in (1) or out (-1) of flight along its path."""
         if lane.leaf >= 0:
             nodes[lane.leaf].flight += change

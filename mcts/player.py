@@ -28,6 +28,7 @@ from mcts.root import candidates, is_same, principal_variation
 from mcts.search import BatchEvaluator, CompiledNetwork, Search, is_compiled
 from mcts.settings import SearchSettings
 from mcts.tree import bytes_per_node
+from mcts.types import GameState, Weights
 from mcts.variant import settings_class, variant_of
 
 MOST = 2**31 - 2
@@ -48,7 +49,7 @@ class TreePlayer:
         simulations: int | None = None,
         ms: float | None = None,
         evaluator: EvaluatorFactory = uniform_evaluator,
-        weights: Any = None,
+        weights: Weights | None = None,
         network: CompiledNetwork | BatchEvaluator | None = None,
         leaves: int = 1,
         reuse: bool = True,
@@ -127,7 +128,7 @@ class TreePlayer:
         self._follows = kept and self.reuse
         self._has_root = not self.game.is_terminal(self.search.roots[0])
 
-    def choose(self, state: Any) -> Choice:
+    def choose(self, state: GameState) -> Choice:
         """Search, and the move to play."""
         start = time.perf_counter()
         follows = self._follows_to(state)
@@ -167,7 +168,7 @@ class TreePlayer:
 
     # ── inside ──
 
-    def _follows_to(self, state: Any) -> bool:
+    def _follows_to(self, state: GameState) -> bool:
         """Is the tree that of `state`? A position without a choice is refused."""
         if self.game.is_terminal(state):
             raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")

@@ -28,6 +28,7 @@ from mcts.moves import most_visited
 from mcts.noise import mix_in, temper
 from mcts.settings import SearchSettings
 from mcts.tree import NONE
+from mcts.types import Edge, Edges, Node, Nodes, Settings, Slot, Table, Weights
 from mcts.variant import Variant
 
 
@@ -64,13 +65,13 @@ class PUCT(SearchSettings):
         require(self, "the share of noise in the priors, 0 to 1", lambda x: 0 <= x <= 1, "noise")
 
 
-def factor(settings: Any, visits: int) -> float:
+def factor(settings: Settings, visits: int) -> float:
     """c(N) √N' of a node with N visits."""
     c_init, c_base = float(settings.c_init), float(settings.c_base)
     return (c_init + math.log((1.0 + visits + c_base) / c_base)) * math.sqrt(max(visits - 1, 1))
 
 
-def factor_at(node: Any, settings: Any, table: Any) -> float:
+def factor_at(node: Node, settings: Settings, table: Table) -> float:
     visits = node.visits + node.flight
     return float(table[visits]) if visits < len(table) else factor(settings, visits)
 
@@ -78,11 +79,11 @@ def factor_at(node: Any, settings: Any, table: Any) -> float:
 # ── selection ──
 
 
-def choose(slot: Any, node: Any, nodes: Any, edges: Any, settings: Any, table: Any) -> int:
+def choose(slot: Slot, node: Node, nodes: Nodes, edges: Edges, settings: Settings, table: Table) -> int:
     return highest(node, nodes, edges, factor_at(node, settings, table), settings.fpu)
 
 
-def choose_root(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, table: Any) -> int:
+def choose_root(slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Settings, table: Table) -> int:
     if slot.explore == 0:
         return choose(slot, root, nodes, edges, settings, table)
     edge = owed(root, edges, settings.forced)
@@ -91,7 +92,7 @@ def choose_root(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, tab
     return highest(root, nodes, edges, factor_at(root, settings, table), settings.fpu_root)
 
 
-def highest(node: Any, nodes: Any, edges: Any, scale: float, fpu: float) -> int:
+def highest(node: Node, nodes: Nodes, edges: Edges, scale: float, fpu: float) -> int:
     first, mover = node.edges, node.mover
     unvisited = node.sums[mover] / max(node.visits, 1) - fpu * math.sqrt(node.mass)
     best, best_score = first, -np.inf
@@ -109,7 +110,7 @@ def highest(node: Any, nodes: Any, edges: Any, scale: float, fpu: float) -> int:
     return int(best)
 
 
-def owed(root: Any, edges: Any, k: float) -> int:
+def owed(root: Node, edges: Edges, k: float) -> int:
     """An edge that has fewer visits than it is forced to have, NONE if there is none. A proven edge is forced to nothing."""
     if k > 0.0:
         total = root.visits + root.flight - 1
@@ -124,7 +125,7 @@ def owed(root: Any, edges: Any, k: float) -> int:
 # ── the root ──
 
 
-def prepare(slot: Any, root: Any, edges: Any, settings: Any) -> None:
+def prepare(slot: Slot, root: Node, edges: Edges, settings: Settings) -> None:
     if slot.explore == 0 or root.mover < 0:
         return
     temper(root, edges, settings.policy_temperature)
@@ -135,7 +136,9 @@ def prepare(slot: Any, root: Any, edges: Any, settings: Any) -> None:
             root.mass += edges[edge].prior
 
 
-def weigh(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, table: Any, weights: Any) -> None:
+def weigh(
+    slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Settings, table: Table, weights: Weights
+) -> None:
     """Visits without the forced ones; the priors where there are no visits."""
     if root.tried == 0:
         for i in range(root.count):
@@ -145,7 +148,7 @@ def weigh(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, table: An
     prune(root, edges, k, factor(settings, root.visits), weights)
 
 
-def prune(root: Any, edges: Any, k: float, scale: float, weights: Any) -> None:
+def prune(root: Node, edges: Edges, k: float, scale: float, weights: Weights) -> None:
     """Visits of the root's edges without those that only forcing explains; `scale` is c(N) √N'.
 
     From every edge but the most visited one up to √(k P Σ n) visits are taken, as long as PUCT would still prefer the most
@@ -171,11 +174,11 @@ def prune(root: Any, edges: Any, k: float, scale: float, weights: Any) -> None:
         weights[edge - first] = 0.0 if left < visits and left <= 1.0 else left
 
 
-def mean(edge: Any) -> float:
+def mean(edge: Edge) -> float:
     return float(edge.value) / max(float(edge.visits), 1.0)
 
 
-def best(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, worst: float) -> int:
+def best(slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Settings, worst: float) -> int:
     return most_visited(root, nodes, edges, worst)
 
 

@@ -10,16 +10,17 @@ from games import CHANCE
 from games.choice import Candidate
 from mcts.moves import most_visited
 from mcts.tree import NONE, Tree
+from mcts.types import Edge, GameState, Node
 
 
-def value_of(tree: Tree, node: Any, edge: Any, slot: int = 0) -> float | None:
+def value_of(tree: Tree, node: Node, edge: Edge, slot: int = 0) -> float | None:
     """The expected utility of `edge` for the player who moves at `node`; None where it has no visits."""
     if edge.proven:
         return float(tree.nodes[slot, edge.child].utility[node.mover])
     return float(edge.value) / int(edge.visits) if edge.visits else None
 
 
-def ranked(tree: Tree, node: Any, slot: int = 0, worst: float = -1.0) -> list[Any]:
+def ranked(tree: Tree, node: Node, slot: int = 0, worst: float = -1.0) -> list[Any]:
     """A decision node's edges: the one to play (`most_visited`), then the others by visits."""
     edges = sorted(
         tree.children(node, slot),
@@ -30,7 +31,7 @@ def ranked(tree: Tree, node: Any, slot: int = 0, worst: float = -1.0) -> list[An
 
 
 def candidates(
-    tree: Tree, node: Any, edges: list[Any], slot: int = 0, with_priors: bool = False
+    tree: Tree, node: Node, edges: list[Any], slot: int = 0, with_priors: bool = False
 ) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(
@@ -44,7 +45,7 @@ def candidates(
     )
 
 
-def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0, first: Any = None) -> tuple[int, ...]:
+def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0, first: Edge | None = None) -> tuple[int, ...]:
     """From the root along the best moves (`first`: the root's edge), to a node never expanded or to a roll of the dice."""
     node = tree.root(slot)
     line: list[int] = []
@@ -59,6 +60,6 @@ def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0, first: A
     return tuple(line)
 
 
-def is_same(state: Any, other: Any) -> bool:
+def is_same(state: GameState, other: GameState) -> bool:
     """Field by field: records may have gaps between them."""
-    return all(np.array_equal(state[name], other[name]) for name in state.dtype.names)
+    return all(np.array_equal(state[name], other[name]) for name in state.dtype.names or ())

@@ -40,6 +40,7 @@ from mcts.phases import EvaluatorFactory, Phases, Work, lane_dtype, phases, unif
 from mcts.root import ranked
 from mcts.settings import SearchSettings
 from mcts.tree import NONE, ROOT, Tree, Trees
+from mcts.types import Array, Edges, GameState, Lane, Nodes, Settings, Slot, Table, Weights
 from mcts.variant import Variant, factors, settings_class, variant_of
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
@@ -79,10 +80,10 @@ class Network(NamedTuple):
     """A compiled network as kernels take it; empty where there is none."""
 
     address: Any
-    weights: Any
+    weights: Weights
     scratch: Any
-    logits: Any
-    utilities: Any
+    logits: Floats
+    utilities: Floats
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Search:
         edges: int = 0,
         leaves: int = 1,
         evaluator: EvaluatorFactory = uniform_evaluator,
-        weights: Any = None,
+        weights: Weights | None = None,
         network: CompiledNetwork | None = None,
         cache_mb: float = 0,
         symmetry: bool = False,
@@ -162,7 +163,7 @@ class Search:
 
     # ── the steps between searches ──
 
-    def begin(self, slot: int, state: Any, rng: Rng) -> None:
+    def begin(self, slot: int, state: GameState, rng: Rng) -> None:
         """Forget a tree and start one at `state`, drawing from `rng` (copied). Then `start`."""
         if self.game.is_terminal(state):
             raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")
@@ -350,8 +351,8 @@ def by_function(phase: Phases) -> Callable[..., None]:
     estimate, rollout = phase.estimate, phase.rollout
 
     def evaluate(
-        slot: Any, nodes: Any, edges: Any, lane: Any, work: Work, is_expanded: bool,
-        memory: Memory, views: Views, settings: Any, weights: Any, network: Network,
+        slot: Slot, nodes: Nodes, edges: Edges, lane: Lane, work: Work, is_expanded: bool,
+        memory: Memory, views: Views, settings: Settings, weights: Weights, network: Network,
     ) -> None:  # fmt: skip
         state, share = work.states[0], settings.rollout
         if share < 1.0:
@@ -367,8 +368,8 @@ def by_network(phase: Phases, leaf: Leaves) -> Callable[..., None]:
     rollout, observe, recall, accept = phase.rollout, leaf.observe, leaf.recall, leaf.accept
 
     def evaluate(
-        slot: Any, nodes: Any, edges: Any, lane: Any, work: Work, is_expanded: bool,
-        memory: Memory, views: Views, settings: Any, weights: Any, network: Network,
+        slot: Slot, nodes: Nodes, edges: Edges, lane: Lane, work: Work, is_expanded: bool,
+        memory: Memory, views: Views, settings: Settings, weights: Weights, network: Network,
     ) -> None:  # fmt: skip
         observation = work.observations[0]
         observe(lane, work.states[0], memory, views, observation, work.observations[1])
@@ -395,9 +396,9 @@ def simulation(rules: Rules, variant: Variant, evaluator: EvaluatorFactory, has_
         work: Work,
         memory: Memory,
         views: Views,
-        settings: Any,
-        table: Any,
-        weights: Any,
+        settings: Settings,
+        table: Table,
+        weights: Weights,
         network: Network,
     ) -> None:
         slot, nodes, edges = trees.slots[s], trees.nodes[s], trees.edges[s]
@@ -427,11 +428,11 @@ def run_factory(
             work: Work,
             memory: Memory,
             views: Views,
-            settings: Any,
-            table: Any,
-            weights: Any,
+            settings: Settings,
+            table: Table,
+            weights: Weights,
             network: Network,
-            stop: Any,
+            stop: Array,
         ) -> None:
             for s in range(len(trees.slots)):
                 slot = trees.slots[s]

@@ -62,6 +62,7 @@ import numpy as np
 from base.errors import UserError
 from base.seeds import Rng
 from games import Game
+from mcts.types import Array, Edges, GameStates, Node, Nodes, Slot, Slots
 from mcts.variant import Variant
 
 ROOT, NONE = 0, -1
@@ -125,11 +126,11 @@ def node_dtype(players: int) -> np.dtype[Any]:
 class Trees(NamedTuple):
     """The arrays of a `Tree` and the positions at the roots, as kernels take them."""
 
-    slots: Any
-    nodes: Any
-    edges: Any
-    roots: Any
-    marks: Any
+    slots: Slots
+    nodes: Nodes
+    edges: Edges
+    roots: GameStates
+    marks: Array
     """int32 [N + E]: scratch of `keep`."""
 
 
@@ -156,7 +157,7 @@ class Tree:
     def root(self, slot: int = 0) -> Any:
         return self.nodes[slot, ROOT]
 
-    def children(self, node: Any, slot: int = 0) -> np.ndarray[Any, Any]:
+    def children(self, node: Node, slot: int = 0) -> np.ndarray[Any, Any]:
         """A node's edges: a view."""
         return self.edges[slot, node.edges : node.edges + node.count]
 
@@ -172,13 +173,13 @@ def bytes_per_node(game: Game, edges_per_node: float) -> float:
 # ── kernels ──
 
 
-def clear(slot: Any) -> None:
+def clear(slot: Slot) -> None:
     """An empty tree whose random stream continues."""
     slot.nodes, slot.edges, slot.simulations, slot.target = 0, 0, 0, 0
     slot.waiting, slot.depth, slot.refused, slot.explore, slot.prepared = 0, 0, 0, 0, 0
 
 
-def keep(slot: Any, nodes: Any, edges: Any, root: int, marks: Any) -> None:
+def keep(slot: Slot, nodes: Nodes, edges: Edges, root: int, marks: Array) -> None:
     """Drop all but the subtree of `root` and move that to the front. Children stand behind their parents, so one pass marks it."""
     used = slot.nodes
     new = marks[:used]  # [node]: its new number

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from base.errors import UserError, require
 from base.seeds import below
 from mcts.moves import most_visited
 from mcts.settings import SearchSettings
+from mcts.types import Edges, Node, Nodes, Settings, Slot, Table, Weights
 from mcts.variant import Variant
 
 
@@ -40,11 +41,11 @@ class UCB1(SearchSettings):
             raise UserError("immediate_wins: expected false with method 'ucb1' (it tries every action once), got true")
 
 
-def factor(settings: Any, visits: int) -> float:
+def factor(settings: Settings, visits: int) -> float:
     return 2.0 * float(settings.c) * math.sqrt(math.log(visits))
 
 
-def choose(slot: Any, node: Any, nodes: Any, edges: Any, settings: Any, table: Any) -> int:
+def choose(slot: Slot, node: Node, nodes: Nodes, edges: Edges, settings: Settings, table: Table) -> int:
     first, mover = node.edges, node.mover
     if node.tried < node.count:
         edge = first + node.tried
@@ -66,14 +67,16 @@ def choose(slot: Any, node: Any, nodes: Any, edges: Any, settings: Any, table: A
     return int(best)
 
 
-def weigh(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, table: Any, weights: Any) -> None:
+def weigh(
+    slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Settings, table: Table, weights: Weights
+) -> None:
     """Visits; the priors where there are none."""
     for i in range(root.count):
         each = edges[root.edges + i]
         weights[i] = float(each.visits) if root.tried > 0 else float(each.prior)
 
 
-def best(slot: Any, root: Any, nodes: Any, edges: Any, settings: Any, worst: float) -> int:
+def best(slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Settings, worst: float) -> int:
     return most_visited(root, nodes, edges, worst)
 
 

@@ -22,13 +22,14 @@ import numpy as np
 
 from base.errors import UserError, nearest
 from mcts.settings import SearchSettings
+from mcts.types import Edges, Node, Settings, Slot
 
 FOLDER = Path(__file__).parent
 TABLE = 1024
 """Exploration factors kept, by visits."""
 
 
-def nothing(slot: Any, root: Any, edges: Any, settings: Any) -> None:
+def nothing(slot: Slot, root: Node, edges: Edges, settings: Settings) -> None:
     """For variants that prepare nothing at the root."""
 
 
@@ -37,7 +38,7 @@ def no_fields(max_legal: int) -> list[Any]:
     return []
 
 
-def no_factor(settings: Any, visits: int) -> float:
+def no_factor(settings: Settings, visits: int) -> float:
     """For variants without an exploration factor."""
     return 0.0
 
@@ -91,6 +92,6 @@ def settings_class(method: str) -> type[SearchSettings]:
     return named(method).settings
 
 
-def factors(variant: Variant, settings: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+def factors(variant: Variant, settings: Settings) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The table of exploration factors."""
     return np.array([variant.factor(settings, max(visits, 1)) for visits in range(TABLE)])

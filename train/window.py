@@ -32,6 +32,7 @@ from base.errors import UserError, require
 from classical.eval import GameArrays
 from games import Game, Rules
 from games.record import GameRecord, finished
+from games.types import Actions, GameStates
 from nets import Symmetries
 
 if TYPE_CHECKING:
@@ -287,11 +288,12 @@ class Window:
             np.zeros((size, rules.players), np.float32),
             np.zeros((size, rules.players), np.float32),
         )
-        games = self._games_of(plies)
-        moves = self._moves, self._starts, self._policies, self._actions, self._probabilities
-        ends = self._outcomes, self._utilities, self._taught
-        scratch = self.game.blanks(1), np.zeros(rules.max_legal, np.int32)
-        self._fill(self._firsts, *moves, *ends, games, plies, self.views, *scratch, *batch[:5])
+        stored = Stored(
+            self._firsts, self._starts, self._moves, self._policies, self._actions, self._probabilities,
+            self._outcomes, self._utilities, self._taught,
+        )  # fmt: skip
+        legal_actions = np.zeros(rules.max_legal, np.int32)
+        self._fill(stored, self._games_of(plies), plies, self.views, self.game.blanks(1), legal_actions, *batch[:5])
         return batch
 
 
@@ -304,48 +306,54 @@ def _views(game: Game) -> Array:
     return np.array([np.arange(game.actions)] * game.players if views is None else views, np.int32)
 
 
+class Stored(NamedTuple):
+    """The arrays of a window with G games, n plies and k entries of policies, as `fill` takes them."""
+
+    firsts: Array
+    """[G]: the position that each game begins from."""
+    starts: Array
+    """int64 [G + 1]: each game's first ply."""
+    moves: Array
+    """int32 [n]"""
+    policies: Array
+    """int64 [n + 1]: each ply's first entry."""
+    actions: Array
+    """int32 [k]"""
+    probabilities: Array
+    """float32 [k]"""
+    outcomes: Array
+    """float32 [G, P]: absolute."""
+    utilities: Array
+    """float32 [n, P]: of the searched roots, absolute."""
+    taught: Array
+    """bool [n]: the policy is a target."""
+
+
 def filler(rules: Rules) -> Callable[..., None]:
     """Replays the positions of a batch and writes their observations and targets."""
     result, to_move, observe, legal_actions = rules.result, rules.to_move, rules.observe, rules.legal_actions
     players = rules.players
 
     def fill(
-        firsts: Any,
-        moves: Any,
-        starts: Any,
-        policies: Any,
-        entries: Any,
-        probabilities: Any,
-        ends: Any,
-        utilities: Any,
-        taught: Any,
-        games: Any,
-        plies: Any,
-        views: Any,
-        states: Any,
-        actions: Any,
-        observations: Any,
-        targets: Any,
-        legal: Any,
-        outcomes: Any,
-        searched: Any,
-    ) -> None:
+        stored: Stored, games: Array, plies: Array, views: Array, states: GameStates, actions: Actions,
+        observations: Array, policies: Array, legal: Array, outcomes: Array, searched: Array,
+    ) -> None:  # fmt: skip
         state = states[0]
         for i in range(len(plies)):
             game, last = games[i], plies[i]
-            states[0] = firsts[game]
-            for ply in range(starts[game], last):
-                result(state, moves[ply])
+            states[0] = stored.firsts[game]
+            for ply in range(stored.starts[game], last):
+                result(state, stored.moves[ply])
             mover = to_move(state)
             view = views[mover]
             observe(state, mover, observations[i])
             for n in range(legal_actions(state, actions)):
                 legal[i, view[actions[n]]] = True
-            if taught[last]:
-                for entry in range(policies[last], policies[last + 1]):
-                    targets[i, view[entries[entry]]] = probabilities[entry]
+            if stored.taught[last]:
+                for entry in range(stored.policies[last], stored.policies[last + 1]):
+                    policies[i, view[stored.actions[entry]]] = stored.probabilities[entry]
             for seat in range(players):
-                outcomes[i, seat] = ends[game, (mover + seat) % players]
-                searched[i, seat] = utilities[last, (mover + seat) % players]
+                outcomes[i, seat] = stored.outcomes[game, (mover + seat) % players]
+                searched[i, seat] = stored.utilities[last, (mover + seat) % players]
 
     return fill
