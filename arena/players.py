@@ -46,6 +46,7 @@ from mcts.variant import settings_class
 
 Depth = Annotated[int, range(1, 101)]
 Count = Annotated[int, range(1, 2**31 - 1)]
+Threads = Annotated[int, range(1, 257)]
 SOLVER_NODES = 1_000_000_000  # for a move, without `nodes`: the empty board of connect four takes fewer
 ENGINES = Path(__file__).parent / "engines"
 FILES = ("checkpoint", "eval", "book")  # options that name a file or a checkpoint's folder
@@ -183,10 +184,12 @@ def make_uct(
     eval: str | None = None,
     solve: bool = True,
     reuse: bool = True,
+    threads: Threads = 1,
     memory_mb: Annotated[int, range(1, 2**20)] = 256,
     seed: int = 0,
 ) -> Thinker:
-    """Monte Carlo tree search; a leaf is worth (1 - rollout) · EVAL + rollout · a random game"""
+    """Monte Carlo tree search; a leaf is worth (1 - rollout) · EVAL + rollout · a random game; `threads` search one tree, never twice
+    the same"""
     if eval is not None and rollout == 1:
         raise UserError("uct: eval: expected rollout below 1 (rollout=0 for EVAL alone), or EVAL would have no weight")
     weights = (eval_of(game, eval) or default_eval(game)).array(game)
@@ -199,6 +202,7 @@ def make_uct(
         weights=weights,
         reuse=reuse,
         memory_mb=memory_mb,
+        threads=threads,
         seed=seed,
     )
 
@@ -229,13 +233,14 @@ def make_net(
     symmetry: bool = False,
     precision: Literal["auto", "fp32", "bf16"] = "auto",
     device: str = "cpu",
-    threads: Annotated[int, range(1, 1025)] = 1,
+    threads: Threads = 1,
     reuse: bool = True,
     memory_mb: Annotated[int, range(1, 2**20)] = 256,
     seed: int = 0,
 ) -> Thinker:
-    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy; `leaves` and
-    `threads` are those of torch, which evaluates on other devices, nets without a compiled form, and where one of the two is given"""
+    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy; `threads`
+    search one tree, never twice the same; torch evaluates in batches of `leaves` where that is given, on other devices, and nets
+    without a compiled form"""
     batch = leaves or (BATCH_BY_CLOCK if ms else 1)
     packed = pack(checkpoint)
     network: Any
@@ -254,6 +259,7 @@ def make_net(
         leaves=1 if is_compiled(network) else batch,
         reuse=reuse,
         symmetry=symmetry,
+        threads=threads,
         memory_mb=memory_mb,
         seed=seed,
     )

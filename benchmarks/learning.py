@@ -48,7 +48,11 @@ def main(argv: Sequence[str]) -> int:
     game = load(options.game)
     window = played(game)
     print(f"{game.name}, batches of {LearningSettings().batch}\n")
-    print(f"{'net':16}{'precision':>10}{'threads':>9}{'step':>10}" + "".join(f"{part:>10}" for part in PARTS) + f"{'ratio':>8}")
+    print(
+        f"{'net':16}{'precision':>10}{'threads':>9}{'step':>10}"
+        + "".join(f"{part:>10}" for part in PARTS)
+        + f"{'ratio':>8}"
+    )
     for text in options.nets:
         sides = [
             Side(game, text, precision, threads, window)

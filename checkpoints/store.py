@@ -155,8 +155,9 @@ def verify(path: StrPath, game: Game | None = None) -> Card:
 def ready(
     packed: Packed, game: Game, batch: int, device: str = "cpu", precision: Precision = "auto", threads: int = 1
 ) -> CompiledNet | Inference:
-    """The net as a search runs it: compiled on a CPU, else by torch for batches of so many positions, which standard error notes."""
-    if device == "cpu" and threads == 1:
+    """The net as a search runs it: compiled on a CPU, else by torch for batches of so many positions on so many threads, which standard
+    error notes."""
+    if device == "cpu":
         try:
             return unpack_compiled(packed, game, precision)[0]
         except CannotCompile as error:

@@ -13,6 +13,7 @@
 | `phases.py`     | select, expand, evaluate, backup; proofs                                                    |
 | `cache.py`      | evaluations already made                                                                    |
 | `leaves.py`     | between a leaf and a network: observation, symmetries, cache, priors                        |
+| `simulation.py` | a simulation inside compiled code, by one thread or by several in one tree                  |
 | `batches.py`    | the kernels between trees and a network that answers in batches                             |
 | `root.py`       | reading a searched tree: its moves in order, its principal variation                        |
 | `search.py`     | many trees and their two drivers: `run` inside compiled code, `step` by batches of leaves   |

@@ -66,7 +66,7 @@ def gather_factory(variant: Variant, evaluator: EvaluatorFactory) -> Callable[[R
                         is_expanded = expand(slot, edges, nodes[lane.leaf], state, work.actions)
                     observe(lane, state, memory, views, observation, turned)
                     if settings.rollout > 0.0:
-                        rollout(slot, lane, state, work.actions, settings, weights, work.values)
+                        rollout(slot.rng, lane, state, work.actions, settings, weights, work.values)
                     if is_expanded and recall(lane, nodes, edges, settings, memory, observation):
                         backup(nodes, edges, lane, settings)
                         slot.simulations += 1

@@ -274,7 +274,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
                 lane.utility[player] += share * evaluate(state, player, weights, values)
 
     def rollout(
-        slot: Slot,
+        rng: Rng,
         lane: Lane,
         state: GameState,
         actions: Actions,
@@ -289,7 +289,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
             if plies >= settings.rollout_plies > 0 and to_move(state) != CHANCE:
                 estimate(lane, state, share, weights, values)
                 return
-            result(state, sample(state, actions, slot.rng))
+            result(state, sample(state, actions, rng))
             plies += 1
         for player in range(players):
             lane.utility[player] += share * utility(state, player)

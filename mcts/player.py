@@ -56,10 +56,12 @@ class TreePlayer:
         symmetry: bool = False,
         memory_mb: int = 512,
         cache_mb: float = 64,
+        threads: int = 1,
         seed: int = 0,
     ) -> None:
         """`evaluator(rules)` gives the function that estimates leaves (`mcts/phases.py`), `weights` are its; or a `network`, which in
-        batches takes `leaves` observations. Memory is what tree and cache may grow to."""
+        batches takes `leaves` observations. What is compiled can use several `threads` in one tree (`mcts/simulation.py`). Memory is
+        what tree and cache may grow to."""
         settings = settings or settings_class("ucb1")()
         variant = variant_of(settings)
         self.game, self.reuse = game, reuse
@@ -83,6 +85,7 @@ class TreePlayer:
             network=network if runs_compiled else None,  # type: ignore[arg-type]
             cache_mb=0 if network is None else cache_mb,
             symmetry=symmetry,
+            threads=threads if runs_compiled else 1,
         )
         self._leaves = leaves
         self._follows = False  # the tree's root is the position of the game, and may be searched on

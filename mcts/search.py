@@ -21,26 +21,28 @@ leaf per tree and step, a batched evaluator and a compiled one that give the sam
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from base.errors import UserError
-from base.native import call_native
-from base.seeds import Rng
+from base.seeds import Rng, generator
+from base.spinlock import new_lock
 from games import Game, Rules
 from mcts.batches import gather_factory, scatter_factory
 from mcts.cache import EvaluationCache
-from mcts.leaves import Leaves, Memory, Views, leaves, views
+from mcts.leaves import Memory, views
 from mcts.moves import moves
-from mcts.phases import EvaluatorFactory, Phases, Work, lane_dtype, phases, uniform_evaluator
+from mcts.phases import EvaluatorFactory, Work, lane_dtype, uniform_evaluator
 from mcts.root import ranked
 from mcts.settings import SearchSettings
-from mcts.tree import NONE, ROOT, Tree, Trees
-from mcts.types import Array, Edges, GameState, Lane, Nodes, Settings, Slot, Table, Weights
+from mcts.simulation import Network, run_factory, sharing_factory
+from mcts.tree import Tree
+from mcts.types import GameState, Weights
 from mcts.variant import Variant, factors, settings_class, variant_of
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
@@ -76,16 +78,6 @@ def is_compiled(network: object) -> bool:
     return hasattr(network, "address")
 
 
-class Network(NamedTuple):
-    """A compiled network as kernels take it; empty where there is none."""
-
-    address: Any
-    weights: Weights
-    scratch: Any
-    logits: Floats
-    utilities: Floats
-
-
 @dataclass(frozen=True)
 class Target:
     """What there is to learn from a searched root. k legal actions, ascending."""
@@ -118,15 +110,19 @@ class Search:
         network: CompiledNetwork | None = None,
         cache_mb: float = 0,
         symmetry: bool = False,
+        threads: int = 1,
         checked: bool = False,
     ) -> None:
         """`nodes` and `edges` are each tree's memory, the subtree kept from move to move included (`edges` 0: see `edges_per_node`).
 
-        For `run`: `evaluator(rules)` gives the plain function that estimates positions, `weights` are its; or a compiled `network`.
+        For `run`: `evaluator(rules)` gives the plain function that estimates positions, `weights` are its; or a compiled `network`. Of
+        one tree several `threads` may make the simulations: more of them in the same time, but never the same ones twice.
         For `step`: `leaves` is how many leaves of one tree a batch may hold. For networks: `cache_mb` keeps evaluations
         (`mcts/cache.py`); with `symmetry` positions are shown turned (`mcts/leaves.py`)."""
         if leaves < 1:
             raise UserError(f"leaves: expected 1 or more per tree and step, got {leaves}")
+        if threads < 1 or (threads > 1 and slots > 1):
+            raise UserError(f"threads: expected 1, or more with 1 slot, got {threads} with {slots} slots")
         rules = game.rules
         self.game = game
         self.settings = (settings or settings_class("ucb1")()).resolved(game)
@@ -139,27 +135,29 @@ class Search:
         self.record = self.settings.record()
         self.table = factors(self.variant, self.record)
         self.views = views(game, symmetry)
-        self.work = Work(
-            np.zeros(slots * leaves, lane_dtype(rules)),
-            game.blanks(slots * leaves + 1),
-            np.zeros(rules.max_legal, np.int32),
-            np.zeros(max(1, len(rules.feature_names)), np.float32),
-            np.zeros((slots * leaves + 1, *rules.observation), np.float32),
-        )
+        self.work = scratch_arrays(game, slots * leaves)
         self.weights = np.zeros(0, np.float32) if weights is None else np.ascontiguousarray(weights, np.float32)
-        self.network = network_arrays(game, network)
+        self._networks = [network_arrays(game, network) for _ in range(threads)]
         self._leaves = leaves
         self._targets = np.zeros(rules.max_legal, np.float64)
         self._never = np.zeros(1, np.uint8)
         self._moves = {name: game.kernel(factory, checked) for name, factory in move_factories(self.variant).items()}
-        self._run = game.kernel(run_factory(self.variant, evaluator, network is not None), checked)
+        self._helpers = [scratch_arrays(game, 1) for _ in range(threads - 1)]
+        self._lock = new_lock()
+        factory = run_factory if threads == 1 else sharing_factory
+        self._run = game.kernel(factory(self.variant, evaluator, network is not None), checked)
         self._gather = game.kernel(gather_factory(self.variant, evaluator), checked)
         self._scatter = game.kernel(scatter_factory(self.variant), checked)
 
     def use(self, network: CompiledNetwork) -> None:
         """Another network for `run`."""
-        self.network = network_arrays(self.game, network)
+        self._networks = [network_arrays(self.game, network) for _ in self._networks]
         self.cache.clear()
+
+    @property
+    def network(self) -> Network:
+        """As kernels take it."""
+        return self._networks[0]
 
     # ── the steps between searches ──
 
@@ -225,18 +223,28 @@ class Search:
             self.add(simulations)
         before = int(self.tree.slots["simulations"].sum())
         stop = self._never if stop is None else stop
-        self._run(
-            self.tree.arrays,
-            self.work,
-            self.memory,
-            self.views,
-            self.record,
-            self.table,
-            self.weights,
-            self.network,
-            stop,
-        )
+        if self._helpers:
+            self._run_shared(stop)
+        else:
+            self._run(*self._arguments(self.work, self.network), stop)
         return int(self.tree.slots["simulations"].sum()) - before
+
+    def _arguments(self, work: Work, network: Network) -> tuple[Any, ...]:
+        tree = self.tree.arrays
+        return tree, work, self.memory, self.views, self.record, self.table, self.weights, network
+
+    def _run_shared(self, stop: np.ndarray[Any, np.dtype[np.uint8]]) -> None:
+        """By several threads, which have streams of their own for random games."""
+        seed, calls = int(self.tree.slots[0].rng[0]), []
+        for number, work in enumerate((self.work, *self._helpers)):
+            rng = generator(seed, "thread", number)
+            calls.append((*self._arguments(work, self._networks[number]), stop, rng, self._lock))
+        threads = [threading.Thread(target=self._run, args=arguments, daemon=True) for arguments in calls[1:]]
+        for thread in threads:
+            thread.start()
+        self._run(*calls[0])
+        for thread in threads:
+            thread.join()
 
     def step(self, evaluator: BatchEvaluator) -> int:
         """One batch: walk to a leaf in every tree that is not done, have them evaluated, back up. How many leaves; 0: all done.
@@ -317,6 +325,17 @@ class Search:
         return int(self._moves["sample"](*arrays, self.record, self._targets, float(temperature)))
 
 
+def scratch_arrays(game: Game, lanes: int) -> Work:
+    rules = game.rules
+    return Work(
+        np.zeros(lanes, lane_dtype(rules)),
+        game.blanks(lanes + 1),
+        np.zeros(rules.max_legal, np.int32),
+        np.zeros(max(1, len(rules.feature_names)), np.float32),
+        np.zeros((lanes + 1, *rules.observation), np.float32),
+    )
+
+
 def edges_per_node(variant: Variant, rules: Rules) -> int:
     """Enough in practice: with a policy a node is expanded at its first visit, else at its second (5 edges for each node in go 9×9)."""
     return rules.max_legal if variant.has_policy else min(rules.max_legal, 16)
@@ -344,103 +363,3 @@ def move_factories(variant: Variant) -> dict[str, Callable[[Rules], Callable[...
         return make
 
     return {name: factory(name) for name in ("target", "sample", "start", "advance")}
-
-
-def by_function(phase: Phases) -> Callable[..., None]:
-    """evaluate(…): what a leaf is worth by a function of the position and by random games."""
-    estimate, rollout = phase.estimate, phase.rollout
-
-    def evaluate(
-        slot: Slot, nodes: Nodes, edges: Edges, lane: Lane, work: Work, is_expanded: bool,
-        memory: Memory, views: Views, settings: Settings, weights: Weights, network: Network,
-    ) -> None:  # fmt: skip
-        state, share = work.states[0], settings.rollout
-        if share < 1.0:
-            estimate(lane, state, 1.0 - share, weights, work.values)
-        if share > 0.0:
-            rollout(slot, lane, state, work.actions, settings, weights, work.values)
-
-    return evaluate
-
-
-def by_network(phase: Phases, leaf: Leaves) -> Callable[..., None]:
-    """The same by a compiled network, or by the cache of its evaluations."""
-    rollout, observe, recall, accept = phase.rollout, leaf.observe, leaf.recall, leaf.accept
-
-    def evaluate(
-        slot: Slot, nodes: Nodes, edges: Edges, lane: Lane, work: Work, is_expanded: bool,
-        memory: Memory, views: Views, settings: Settings, weights: Weights, network: Network,
-    ) -> None:  # fmt: skip
-        observation = work.observations[0]
-        observe(lane, work.states[0], memory, views, observation, work.observations[1])
-        if settings.rollout > 0.0:
-            rollout(slot, lane, work.states[0], work.actions, settings, weights, work.values)
-        if is_expanded and recall(lane, nodes, edges, settings, memory, observation):
-            return
-        answer = network.weights, network.scratch, observation, network.logits, network.utilities
-        call_native(network.address, answer)
-        accept(lane, nodes, edges, settings, memory, views, observation, network.logits, network.utilities)
-
-    return evaluate
-
-
-def simulation(rules: Rules, variant: Variant, evaluator: EvaluatorFactory, has_network: bool) -> Callable[..., None]:
-    """simulate(s, …): one simulation in tree s, inside compiled code; the leaves by a network, or by `evaluator` and random games."""
-    phase, uses_policy = phases(rules, variant, evaluator), variant.has_policy
-    select, expand, is_settled, backup = phase.select, phase.expand, phase.is_settled, phase.backup
-    evaluate = by_network(phase, leaves(rules, variant)) if has_network else by_function(phase)
-
-    def simulate(
-        s: int,
-        trees: Trees,
-        work: Work,
-        memory: Memory,
-        views: Views,
-        settings: Settings,
-        table: Table,
-        weights: Weights,
-        network: Network,
-    ) -> None:
-        slot, nodes, edges = trees.slots[s], trees.nodes[s], trees.edges[s]
-        lane, state, spare = work.lanes[0], work.states[0], work.states[len(work.lanes) :]
-        work.states[0] = trees.roots[s]
-        select(slot, nodes, edges, lane, state, work.actions, settings, table, spare)
-        if not is_settled(slot, nodes, lane, state, work.actions):
-            is_expanded = uses_policy and lane.leaf != NONE
-            if is_expanded and nodes[lane.leaf].count == 0:
-                is_expanded = expand(slot, edges, nodes[lane.leaf], state, work.actions)
-            evaluate(slot, nodes, edges, lane, work, is_expanded, memory, views, settings, weights, network)
-        backup(nodes, edges, lane, settings)
-        slot.simulations += 1
-
-    return simulate
-
-
-@cache
-def run_factory(
-    variant: Variant, evaluator: EvaluatorFactory = uniform_evaluator, has_network: bool = False
-) -> Callable[[Rules], Callable[..., None]]:
-    def run(rules: Rules) -> Callable[..., None]:
-        simulate = simulation(rules, variant, evaluator, has_network)
-
-        def run(
-            trees: Trees,
-            work: Work,
-            memory: Memory,
-            views: Views,
-            settings: Settings,
-            table: Table,
-            weights: Weights,
-            network: Network,
-            stop: Array,
-        ) -> None:
-            for s in range(len(trees.slots)):
-                slot = trees.slots[s]
-                while slot.simulations < slot.target and stop[0] == 0:
-                    if settings.solve and slot.nodes > 0 and trees.nodes[s, ROOT].proven:
-                        break
-                    simulate(s, trees, work, memory, views, settings, table, weights, network)
-
-        return run
-
-    return run

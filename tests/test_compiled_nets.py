@@ -23,7 +23,7 @@ from nets.compiled import instructions, packing, vectors
 from nets.compiled.compiled_net import sample
 from nets.compiled.form import apply_form
 from nets.compiled.forward import judge_for
-from nets.compiled.instructions import SETS, available, choose, has_bf16
+from nets.compiled.instructions import SETS, available, choose, has_bf16, prefers_bf16
 from nets.compiled.reference import Reference
 from nets.folding import Weights
 from nets.heads import Outcome
@@ -47,7 +47,8 @@ GAMES = [
 ]
 NETS = ["resnet:1x5", "resnet:2x24,pool=on", "resnet:3x48,pool=on", "resnet:1x80", "mlp:1x18", "mlp:3x70"]
 WITH_BF16 = has_bf16(SETS["avx512"])
-FORMS = [("fp32", "avx512"), *([("bf16", "avx512")] if WITH_BF16 else [])]
+WITH_TILES = "amx" in available()
+FORMS = [("fp32", "avx512"), *([("bf16", "avx512")] if WITH_BF16 else []), *([("bf16", "amx")] if WITH_TILES else [])]
 
 
 @pytest.fixture(autouse=True)
@@ -318,12 +319,33 @@ def test_the_fastest_set_of_this_cpu_is_the_default_and_the_environment_override
 
 
 def test_bf16_needs_a_cpu_that_computes_with_it():
-    assert compiled_tic_tac_toe().precision == ("bf16" if WITH_BF16 and available()[0] == "avx512" else "fp32")
+    assert compiled_tic_tac_toe().precision == ("bf16" if prefers_bf16(choose()) else "fp32")
     assert cpu_has_bf16() >= WITH_BF16
-    with pytest.raises(CannotCompile, match=r"expected a CPU with avx512_bf16 for bf16 \(portable is used here\)"):
+    with pytest.raises(
+        CannotCompile, match=r"expected a CPU with avx512_bf16 or AMX for bf16 \(portable is used here\)"
+    ):
         compiled_tic_tac_toe(precision="bf16", instructions="portable")
     with pytest.raises(UserError, match="precision: expected one of auto, fp32, bf16, got 'bf61'; did you mean 'bf16'"):
         compiled_tic_tac_toe(precision="bf61")
+
+
+@pytest.mark.skipif(not WITH_TILES, reason="this CPU has no AMX")
+def test_torch_and_compiled_nets_take_turns_with_the_tile_registers_of_a_thread():
+    game = load("othello:size=6")
+    net, x = random_net("resnet:2x48", game), planes(game, 16)
+    compiled_net, evaluate = CompiledNet.of_net(net, game, "bf16", "amx"), Inference(net, 16, precision="bf16")
+    alone, by_torch_alone = compiled_net(x), evaluate(x)
+    for _ in range(3):
+        for found, expected in ((compiled_net(x), alone), (evaluate(x), by_torch_alone)):
+            assert all((a == b).all() for a, b in zip(found, expected, strict=True))
+
+
+def test_tile_registers_that_the_cpu_lacks_are_refused(monkeypatch):
+    monkeypatch.setattr(instructions, "available", lambda: ["avx512", "portable"])
+    with pytest.raises(
+        UserError, match="ZERMELO_INSTRUCTIONS: expected what this CPU has, avx512, portable; got 'amx'"
+    ):
+        choose("amx")
 
 
 @pytest.mark.parametrize("blocks", range(1, 12))
@@ -386,9 +408,9 @@ def test_code_for_another_cpu_computes_the_same(tmp_path, cpu, features, expecte
 # ── the check, and what is refused ──
 
 
-@pytest.mark.parametrize("precision", [precision for precision, _ in FORMS])
+@pytest.mark.parametrize(("precision", "which"), FORMS)
 @pytest.mark.parametrize("text", ["resnet:1x24", "mlp:1x18"])
-def test_wrong_code_is_noticed_when_a_net_is_made(text, precision, monkeypatch):
+def test_wrong_code_is_noticed_when_a_net_is_made(text, precision, which, monkeypatch):
     pack = packing.Packer._pack_tiles
 
     def reversed_inputs(self, weight, tiles, half):
@@ -398,7 +420,7 @@ def test_wrong_code_is_noticed_when_a_net_is_made(text, precision, monkeypatch):
     with pytest.raises(
         CannotCompile, match=rf"expected the (logits|utilities) of the reference .* {precision}, relative error"
     ):
-        compiled_tic_tac_toe(text, precision=precision, instructions="avx512")
+        compiled_tic_tac_toe(text, precision=precision, instructions=which)
 
 
 def test_sample_positions_are_always_the_same():

@@ -13,7 +13,7 @@ from base.native import address_of, call_native
 from games import Game
 from nets.compiled.form import CannotCompile, apply_form
 from nets.compiled.forward import judge_for
-from nets.compiled.instructions import Instructions, choose, has_bf16
+from nets.compiled.instructions import Instructions, choose, has_bf16, prefers_bf16
 from nets.compiled.packing import Packer
 from nets.compiled.program import PackedWeights, aligned
 from nets.compiled.reference import Reference
@@ -69,14 +69,14 @@ class CompiledNet:
     ) -> CompiledNet:
         """The network of that (resolved) text and these weights, by the names of its torch state.
 
-        `auto` is bf16 where the CPU computes with it, else fp32. `instructions` is one of `nets.compiled.instructions`, by default
+        `auto` is bf16 where the CPU is faster with it, else fp32. `instructions` is one of `nets.compiled.instructions`, by default
         the fastest here. Raises `CannotCompile` where there is no compiled form, or where it computes something else than the
         reference in numpy: then `nets.Inference` is the way.
         """
         chosen = choose(instructions)
-        resolved = choose_precision(precision, has_bf16(chosen))
+        resolved = choose_precision(precision, prefers_bf16(chosen))
         if resolved == "bf16" and not has_bf16(chosen):
-            raise CannotCompile(f"{text}: expected a CPU with avx512_bf16 for bf16 ({chosen.name} is used here)")
+            raise CannotCompile(f"{text}: expected a CPU with avx512_bf16 or AMX for bf16 ({chosen.name} is used here)")
         outcome = OutcomeLayout.of(game.rules)
         packer = Packer(Weights(weights), game.rules, outcome, chosen, resolved == "bf16")
         apply_form(text, packer)

@@ -11,14 +11,21 @@ import numpy as np
 
 from nets.compiled import portable
 from nets.compiled.instructions import Instructions
-from nets.compiled.layers import Layers, layers
-from nets.compiled.program import CONVOLUTION, DENSE, LOGITS, PLANES, POOL, SPREAD, VECTOR
+from nets.compiled.layers import Layers, TiledLayers, layers, tiled_layers
+from nets.compiled.program import CONFIGURE, CONVOLUTION, DENSE, LOGITS, PLANES, POOL, RESTORE, SPREAD, TILED, VECTOR
 
 Judge = Callable[[Any, Any, Any, Any, Any], None]
 
 _PORTABLE = Layers(
     portable.planes, portable.vector, portable.convolution, portable.dense, portable.pool, portable.spread
 )
+
+
+def nothing(weights: Any, scratch: Any, op: Any) -> None:
+    """For operations that no program for these instructions has."""
+
+
+_NO_TILES = TiledLayers(nothing, nothing, nothing)
 
 
 @functools.cache
@@ -30,6 +37,7 @@ def judge_for(columns: int, instructions: Instructions, half: bool) -> Judge:
     """
     used = _PORTABLE if instructions.is_portable else layers(columns, instructions, half)
     planes, vector, convolution, dense, pool, spread = used
+    tiled, configure, restore = tiled_layers() if instructions.has_tiles and half else _NO_TILES
 
     def judge(packed: Any, scratch: Any, observation: Any, logits: Any, utilities: Any) -> None:
         weights = packed.numbers
@@ -48,6 +56,12 @@ def judge_for(columns: int, instructions: Instructions, half: bool) -> Judge:
                 pool(weights, scratch, op)
             elif kind == SPREAD:
                 spread(weights, scratch, op)
+            elif kind == TILED:
+                tiled(weights, scratch, op)
+            elif kind == CONFIGURE:
+                configure(weights, scratch, op)
+            elif kind == RESTORE:
+                restore(weights, scratch, op)
             elif kind == LOGITS:
                 write_logits(scratch, op, logits)
             else:

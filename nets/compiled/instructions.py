@@ -2,6 +2,7 @@
 
 | name     | what                                                                      | bf16              |
 |----------|---------------------------------------------------------------------------|-------------------|
+| amx      | avx512, and for bf16 tile registers of 16 × 32 numbers                      | always            |
 | avx512   | 32 registers of 16 numbers                                                | with avx512_bf16  |
 | avx2     | 16 registers of 8 numbers, with FMA                                       |                   |
 | neon     | 32 registers of 4 numbers (64-bit ARM)                                    |                   |
@@ -12,9 +13,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import platform
+import sys
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
@@ -23,6 +26,12 @@ from numba.core import config
 from base.errors import UserError, nearest
 
 VARIABLE = "ZERMELO_INSTRUCTIONS"
+
+_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = (
+    158,
+    0x1023,
+    18,
+)  # Linux on x86-64: arch_prctl(ARCH_REQ_XCOMP_PERM, XTILEDATA)
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,8 @@ class Instructions:
     """Most positions of a row that a convolution computes together, for 1, 2, … blocks of 16 channels. Empty: plain loops."""
     dense: int = 1
     """Blocks of outputs that a dense layer computes together."""
+    has_tiles: bool = False
+    """Convolutions of bf16 numbers are matrix products in tile registers (`tiles.py`)."""
 
     @property
     def is_portable(self) -> bool:
@@ -60,6 +71,7 @@ class Instructions:
 SETS = {
     each.name: each
     for each in (
+        Instructions("amx", positions=(24, 11, 9), dense=4, has_tiles=True),
         Instructions("avx512", positions=(24, 11, 9), dense=4),
         Instructions("avx2", positions=(6,), dense=2),
         Instructions("neon", positions=(6,), dense=2),
@@ -84,6 +96,8 @@ def available() -> list[str]:
     found = []
     if not config.DISABLE_JIT:
         if features >= {"avx512f", "avx512bw", "avx512dq", "avx512vl"}:
+            if features >= {"amx-tile", "amx-bf16", "avx512bf16"} and _may_use_tiles():
+                found.append("amx")
             found.append("avx512")
         if features >= {"avx2", "fma"}:
             found.append("avx2")
@@ -92,17 +106,33 @@ def available() -> list[str]:
     return [*found, "portable"]
 
 
+@functools.cache
+def _may_use_tiles() -> bool:
+    """Ask the kernel for the tile registers: Linux gives them to processes that request them."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return False
+    return bool(ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA) == 0)
+
+
 def has_bf16(instructions: Instructions) -> bool:
     """Whether this CPU multiplies bf16 numbers with these instructions."""
-    return instructions.name == "avx512" and "avx512bf16" in _features()
+    return instructions.name in ("amx", "avx512") and "avx512bf16" in _features()
+
+
+def prefers_bf16(instructions: Instructions) -> bool:
+    """Whether bf16 is faster than fp32 here. Intel's CPUs make a bf16 product of vectors at half the rate of AMD's, and slower than two
+    fp32 products; with AMX, bf16 is several times as fast."""
+    return has_bf16(instructions) and (instructions.has_tiles or llvm.get_host_cpu_name().startswith("znver"))
 
 
 def choose(name: str = "") -> Instructions:
     """The instruction set of that name; without a name that of the environment variable, or the fastest one here.
 
-    All of them run on every CPU, as code for registers that the CPU lacks is code for several smaller ones; only slower.
+    All but amx run on every CPU, as code for registers that the CPU lacks is code for several smaller ones; only slower.
     """
     name = name or os.environ.get(VARIABLE, "") or available()[0]
     if name not in SETS:
         raise UserError(f"{VARIABLE}: expected one of {', '.join(SETS)}, got '{name}'{nearest(name, SETS)}")
+    if SETS[name].has_tiles and name not in available():
+        raise UserError(f"{VARIABLE}: expected what this CPU has, {', '.join(available())}; got '{name}'")
     return SETS[name]

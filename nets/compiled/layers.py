@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from nets.compiled import portable, vectors
+from nets.compiled import portable, tiles, vectors
 from nets.compiled.instructions import Instructions
 from nets.compiled.program import BLOCK
 
@@ -76,6 +76,64 @@ def _convolution(columns: int, instructions: Instructions, half: bool) -> Callab
             block += 3 if left == 3 else min(left, 2)
 
     return convolution
+
+
+class TiledLayers(NamedTuple):
+    """The operations of AMX, each of (weights, scratch, operation)."""
+
+    convolution: Callable[..., None]
+    configure: Callable[..., None]
+    restore: Callable[..., None]
+
+
+def tiled_layers() -> TiledLayers:
+    one, two, three, four = (tiles.products(count + 1) for count in range(tiles.MOST))
+    finish, set_up, put_back = tiles.finish(), tiles.configure(), tiles.restore()
+
+    def convolution(weights: Any, scratch: Any, op: Any) -> None:
+        pitch = op.source_row // op.source_step  # positions from one row to the next
+        all_tiles = (op.rows * pitch + 15) // 16
+        groups = (all_tiles + tiles.MOST - 1) // tiles.MOST
+        chunks = op.source_step // BLOCK
+        corner = op.source - op.window_rows // 2 * op.source_row - op.window_columns // 2 * op.source_step
+        for block in range(op.blocks):
+            factors = op.weights + block * op.window_rows * op.window_columns * chunks * tiles.TILE
+            bias, first = op.bias + BLOCK * block, 0
+            for group in range(groups):
+                count = (all_tiles - first) // (groups - group)  # groups as equal as can be
+                source = corner + 16 * first * op.source_step
+                if count == 1:
+                    one(weights, scratch, factors, bias, source, op.window_rows, op.source_row,
+                        op.window_columns, op.source_step, chunks, op.vector)  # fmt: skip
+                elif count == 2:
+                    two(weights, scratch, factors, bias, source, op.window_rows, op.source_row,
+                        op.window_columns, op.source_step, chunks, op.vector)  # fmt: skip
+                elif count == 3:
+                    three(weights, scratch, factors, bias, source, op.window_rows, op.source_row,
+                          op.window_columns, op.source_step, chunks, op.vector)  # fmt: skip
+                else:
+                    four(weights, scratch, factors, bias, source, op.window_rows, op.source_row,
+                         op.window_columns, op.source_step, chunks, op.vector)  # fmt: skip
+                store(weights, scratch, op, block, pitch, 16 * first, 16 * (first + count))
+                first += count
+
+    def store(weights: Any, scratch: Any, op: Any, block: int, pitch: int, start: int, end: int) -> None:
+        """The positions from `start` to `end` that lie on the board."""
+        into = block * (BLOCK if op.is_full else BLOCK // 2)
+        for y in range(start // pitch, min(op.rows, (end - 1) // pitch + 1)):
+            for x in range(max(0, start - y * pitch), min(op.columns, end - y * pitch)):
+                offset = y * op.target_row + x * op.target_step + into
+                added = op.added + offset if op.added >= 0 else -1
+                sums = op.vector + (y * pitch + x - start) * BLOCK
+                finish(weights, scratch, sums, op.target + offset, added, op.relu, op.is_full)
+
+    def configure(weights: Any, scratch: Any, op: Any) -> None:
+        set_up(weights, scratch, op.target)
+
+    def restore(weights: Any, scratch: Any, op: Any) -> None:
+        put_back(weights, scratch, op.source)
+
+    return TiledLayers(convolution, configure, restore)
 
 
 def _cut(columns: int, most: int) -> tuple[int, ...]:

@@ -18,18 +18,22 @@ from games import Rules
 from nets.compiled.instructions import Instructions
 from nets.compiled.program import (
     BLOCK,
+    CONFIGURE,
     CONVOLUTION,
     DENSE,
     LOGITS,
     OPERATION,
     PLANES,
     POOL,
+    RESTORE,
     SPREAD,
+    TILED,
     UTILITIES,
     VECTOR,
     PackedWeights,
     aligned,
 )
+from nets.compiled.tiles import MOST, TILE
 from nets.folding import Floats, Weights
 from nets.outcome import OutcomeLayout
 
@@ -51,6 +55,8 @@ class Place:
     """There is a column of zeros at either end of each row."""
     pooled: bool = False
     """A vector of means, then from the next whole block on maxima."""
+    tiled: bool = False
+    """Padded for AMX: one column of zeros behind each row, zeros before and behind, channels padded to 32."""
 
     @property
     def words(self) -> int:
@@ -86,10 +92,20 @@ class Packer:
         self._words = 0
         self._free: list[Place] = []
         self._sums: list[dict[str, int]] = []
+        self._tiled: list[dict[str, int]] = []
+        self._has_tiles = half and instructions.has_tiles
         self.scratch = 0
+        if self._has_tiles:
+            self._saved = self._reserve(BLOCK)
+            self._write(CONFIGURE, target=self._saved)
 
     def packed(self) -> PackedWeights:
         self._weights.finish()
+        if self._has_tiles:
+            self._write(RESTORE, source=self._saved)
+            products = self._reserve(MOST * TILE)
+            for op in self._tiled:
+                op["vector"] = products
         widest = max((op["blocks"] for op in self._sums), default=0)
         sums = self._reserve(BLOCK * widest)
         for op in self._sums:
@@ -198,7 +214,7 @@ class Packer:
         else:
             place = self._activations(x.rows, x.columns, outputs, half, window_rows * window_columns > 1)
         op = self._write(
-            CONVOLUTION,
+            TILED if x.tiled else CONVOLUTION,
             **_source(x),
             **_target(place),
             added=-1 if add is None else add.at,
@@ -207,7 +223,7 @@ class Packer:
             window_columns=window_columns,
             **common,
         )
-        self._sums.append(op)
+        (self._tiled if x.tiled else self._sums).append(op)
         return place
 
     def _convolution_weights(self, weight: Floats, x: Place, blocks: int) -> int:
@@ -215,7 +231,7 @@ class Packer:
         padded = np.zeros((rows, columns, x.step * x.per_word, BLOCK * blocks), np.float32)
         padded[:, :, :inputs, :outputs] = weight.transpose(2, 3, 1, 0)
         flat = padded.reshape(-1, BLOCK * blocks)
-        return self._pack_tiles(flat, self._instructions.tiles(blocks), x.half)
+        return self._pack_tiles(flat, [1] * blocks if x.tiled else self._instructions.tiles(blocks), x.half)
 
     def _dense_weights(self, weight: Floats, x: Place, blocks: int) -> int:
         padded = np.zeros((x.words * x.per_word, BLOCK * blocks), np.float32)
@@ -272,6 +288,13 @@ class Packer:
         return self._planes(rows, columns, channels, step, half, padded)
 
     def _planes(self, rows: int, columns: int, channels: int, step: int, half: bool, padded: bool) -> Place:
+        if padded and half and self._has_tiles:
+            step = -(-step // BLOCK) * BLOCK  # 32 channels
+            pitch = columns + 1
+            around = (pitch + 1) * step  # of zeros: from a position to the last one of its window
+            positions = -(-rows * pitch // 16) * 16
+            at = self._reserve(2 * around + positions * step) + around
+            return Place(at, pitch * step, step, rows, columns, channels, half, padded, tiled=True)
         row = (columns + 2 * padded) * step
         return Place(self._reserve(rows * row) + padded * step, row, step, rows, columns, channels, half, padded)
 

@@ -5,7 +5,8 @@ or outputs. `packing.py` writes the list.
 
 All places and sizes are counted in words of four bytes: one float32, or two bf16 numbers ("halves"), the lower one first.
 Activations are laid out as [row][column][channel], channels padded to whole blocks of 16. Where a 3×3 window reads them, each row
-has one more column of zeros at either end.
+has one more column of zeros at either end; for AMX one column between rows, a row of zeros above and below, and channels padded to 32
+(`tiles.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ POOL = 4  # activations -> the mean of each channel, then the maximum of each: i
 SPREAD = 5  # activations += vector, at each position: target, vector, is_half
 LOGITS = 6  # a vector, or planes, -> logits from `target` on: source, source_step, rows (cells), channels (planes)
 UTILITIES = 7  # a vector -> utilities: source, rows (seats), channels (declared utilities, at `weights`)
+TILED = 8  # a convolution by AMX: as CONVOLUTION, and vector (room for sums)
+CONFIGURE = 9  # before the first TILED: target (room for what was set up before)
+RESTORE = 10  # behind the last operation: source
 
 FIELDS = (
     "kind",

@@ -50,7 +50,7 @@ def row(columns: tuple[int, ...], blocks: int, half: bool) -> Any:
     """
 
     def emit(
-        code: _Code,
+        code: Code,
         weights: Any,  # of the first row of the window that lies on the board: [row][word][16 · blocks]
         bias: Any,
         source: Any,  # its first word
@@ -96,13 +96,13 @@ def row(columns: tuple[int, ...], blocks: int, half: bool) -> Any:
                 code.store_numbers(code.read(sums[position, block]), place, block, half, full)
             first += count
 
-    return _intrinsic(emit, 12, "row", columns, blocks, half)
+    return intrinsic_of(emit, 12, _SOURCE, "row", columns, blocks, half)
 
 
 def dense(blocks: int, ways: int, half: bool) -> Any:
     """`blocks` blocks of outputs of a dense layer. Inputs go in turn to `ways` sums: no addition waits for the last one."""
 
-    def emit(code: _Code, weights: Any, bias: Any, source: Any, words: Any, target: Any, relu: Any, full: Any) -> None:
+    def emit(code: Code, weights: Any, bias: Any, source: Any, words: Any, target: Any, relu: Any, full: Any) -> None:
         width = BLOCK * blocks
         sums = [[code.variable() for _ in range(blocks)] for _ in range(ways)]
         for way in range(ways):
@@ -127,13 +127,13 @@ def dense(blocks: int, ways: int, half: bool) -> Any:
                 code.store_variable(total, code.rectified(code.read(total)))
             code.store_numbers(code.read(total), target, block, half, full)
 
-    return _intrinsic(emit, 7, "dense", blocks, ways, half)
+    return intrinsic_of(emit, 7, _SOURCE, "dense", blocks, ways, half)
 
 
 def pool(half: bool) -> Any:
     """Mean and maximum of one block of channels over the board, as float32."""
 
-    def emit(code: _Code, source: Any, rows: Any, row_step: Any, columns: Any, step: Any, mean: Any, most: Any) -> None:
+    def emit(code: Code, source: Any, rows: Any, row_step: Any, columns: Any, step: Any, mean: Any, most: Any) -> None:
         total, largest = code.variable(), code.variable()
         code.store_variable(total, _ZERO)
         code.store_variable(largest, code.load_numbers(source, 0, half))
@@ -146,20 +146,20 @@ def pool(half: bool) -> Any:
         code.store(code.builder.fdiv(code.read(total), code.splat(cells)), mean)
         code.store(code.read(largest), most)
 
-    return _intrinsic(emit, 7, "pool", half)
+    return intrinsic_of(emit, 7, _SOURCE, "pool", half)
 
 
 def spread(half: bool) -> Any:
     """Add one block of a float32 vector to that block of channels at every position."""
 
-    def emit(code: _Code, vector: Any, target: Any, rows: Any, row_step: Any, columns: Any, step: Any) -> None:
+    def emit(code: Code, vector: Any, target: Any, rows: Any, row_step: Any, columns: Any, step: Any) -> None:
         more = code.load(code.scratch, vector)
         with code.loop(rows) as y, code.loop(columns) as x:
             here = code.add(target, code.multiply(y, row_step), code.multiply(x, step))
             value = code.sum(code.load_numbers(here, 0, half), more)
             code.store_numbers(value, here, 0, half, code.number(0))
 
-    return _intrinsic(emit, 6, "spread", half)
+    return intrinsic_of(emit, 6, _SOURCE, "spread", half)
 
 
 def pair() -> Any:
@@ -168,7 +168,7 @@ def pair() -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
     def store_pair(_typing: Any, weights: Any, scratch: Any, _word: Any, _low: Any, _high: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            code = _Code(context, builder, signature, arguments)
+            code = Code(context, builder, signature, arguments)
             both = ir.Constant(ir.VectorType(_FLOAT, 2), ir.Undefined)
             for lane, number in enumerate(arguments[3:]):
                 both = builder.insert_element(both, number, ir.Constant(_INT, lane))
@@ -182,12 +182,13 @@ def pair() -> Any:
     return store_pair
 
 
-def _intrinsic(emit: Callable[..., None], numbers: int, *parameters: object) -> Any:
-    """The intrinsic whose code `emit` writes, of two arrays and so many numbers. `base.content` reads `content_key`."""
+def intrinsic_of(emit: Callable[..., None], numbers: int, source: bytes, *parameters: object) -> Any:
+    """The intrinsic whose code `emit` writes, of two arrays and so many numbers. `source` and the parameters determine that code;
+    `base.content` reads `content_key`."""
 
     def written(_typing: Any, weights: Any, scratch: Any, *_numbers: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            emit(_Code(context, builder, signature, arguments), *arguments[2:])
+            emit(Code(context, builder, signature, arguments), *arguments[2:])
             return context.get_dummy_value()
 
         return types.void(weights, scratch, *[types.int64] * numbers), generate
@@ -197,11 +198,11 @@ def _intrinsic(emit: Callable[..., None], numbers: int, *parameters: object) -> 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     written.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
     found = intrinsic(written)
-    found.content_key = hashed(_SOURCE, parameters)
+    found.content_key = hashed(_SOURCE, source, parameters)
     return found
 
 
-class _Code:
+class Code:
     """What intrinsics are written with: arithmetic on places, loops, vectors."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
