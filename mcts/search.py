@@ -24,23 +24,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from base.errors import UserError
-from base.native import call_native
 from base.seeds import Rng
 from games import Game, Rules
 from mcts.batches import gather_factory, scatter_factory
 from mcts.cache import EvaluationCache
-from mcts.leaves import Leaves, Memory, Views, leaves, views
+from mcts.leaves import Memory, views
 from mcts.moves import moves
-from mcts.phases import EvaluatorFactory, Phases, Work, lane_dtype, phases, uniform_evaluator
+from mcts.phases import EvaluatorFactory, Work, lane_dtype, uniform_evaluator
 from mcts.root import ranked
 from mcts.settings import SearchSettings
-from mcts.tree import NONE, ROOT, Tree, Trees
-from mcts.types import Array, Edges, GameState, Lane, Nodes, Settings, Slot, Table, Weights
+from mcts.simulations import Network, run_factory
+from mcts.tree import Tree
+from mcts.types import GameState, Weights
 from mcts.variant import Variant, factors, settings_class, variant_of
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
@@ -74,16 +74,6 @@ class CompiledNetwork(Protocol):
 def is_compiled(network: object) -> bool:
     """Whether it is a `CompiledNetwork`, not a `BatchEvaluator`."""
     return hasattr(network, "address")
-
-
-class Network(NamedTuple):
-    """A compiled network as kernels take it; empty where there is none."""
-
-    address: Any
-    weights: Weights
-    scratch: Any
-    logits: Floats
-    utilities: Floats
 
 
 @dataclass(frozen=True)
@@ -344,103 +334,3 @@ def move_factories(variant: Variant) -> dict[str, Callable[[Rules], Callable[...
         return make
 
     return {name: factory(name) for name in ("target", "sample", "start", "advance")}
-
-
-def by_function(phase: Phases) -> Callable[..., None]:
-    """evaluate(…): what a leaf is worth by a function of the position and by random games."""
-    estimate, rollout = phase.estimate, phase.rollout
-
-    def evaluate(
-        slot: Slot, nodes: Nodes, edges: Edges, lane: Lane, work: Work, is_expanded: bool,
-        memory: Memory, views: Views, settings: Settings, weights: Weights, network: Network,
-    ) -> None:  # fmt: skip
-        state, share = work.states[0], settings.rollout
-        if share < 1.0:
-            estimate(lane, state, 1.0 - share, weights, work.values)
-        if share > 0.0:
-            rollout(slot, lane, state, work.actions, settings, weights, work.values)
-
-    return evaluate
-
-
-def by_network(phase: Phases, leaf: Leaves) -> Callable[..., None]:
-    """The same by a compiled network, or by the cache of its evaluations."""
-    rollout, observe, recall, accept = phase.rollout, leaf.observe, leaf.recall, leaf.accept
-
-    def evaluate(
-        slot: Slot, nodes: Nodes, edges: Edges, lane: Lane, work: Work, is_expanded: bool,
-        memory: Memory, views: Views, settings: Settings, weights: Weights, network: Network,
-    ) -> None:  # fmt: skip
-        observation = work.observations[0]
-        observe(lane, work.states[0], memory, views, observation, work.observations[1])
-        if settings.rollout > 0.0:
-            rollout(slot, lane, work.states[0], work.actions, settings, weights, work.values)
-        if is_expanded and recall(lane, nodes, edges, settings, memory, observation):
-            return
-        answer = network.weights, network.scratch, observation, network.logits, network.utilities
-        call_native(network.address, answer)
-        accept(lane, nodes, edges, settings, memory, views, observation, network.logits, network.utilities)
-
-    return evaluate
-
-
-def simulation(rules: Rules, variant: Variant, evaluator: EvaluatorFactory, has_network: bool) -> Callable[..., None]:
-    """simulate(s, …): one simulation in tree s, inside compiled code; the leaves by a network, or by `evaluator` and random games."""
-    phase, uses_policy = phases(rules, variant, evaluator), variant.has_policy
-    select, expand, is_settled, backup = phase.select, phase.expand, phase.is_settled, phase.backup
-    evaluate = by_network(phase, leaves(rules, variant)) if has_network else by_function(phase)
-
-    def simulate(
-        s: int,
-        trees: Trees,
-        work: Work,
-        memory: Memory,
-        views: Views,
-        settings: Settings,
-        table: Table,
-        weights: Weights,
-        network: Network,
-    ) -> None:
-        slot, nodes, edges = trees.slots[s], trees.nodes[s], trees.edges[s]
-        lane, state, spare = work.lanes[0], work.states[0], work.states[len(work.lanes) :]
-        work.states[0] = trees.roots[s]
-        select(slot, nodes, edges, lane, state, work.actions, settings, table, spare)
-        if not is_settled(slot, nodes, lane, state, work.actions):
-            is_expanded = uses_policy and lane.leaf != NONE
-            if is_expanded and nodes[lane.leaf].count == 0:
-                is_expanded = expand(slot, edges, nodes[lane.leaf], state, work.actions)
-            evaluate(slot, nodes, edges, lane, work, is_expanded, memory, views, settings, weights, network)
-        backup(nodes, edges, lane, settings)
-        slot.simulations += 1
-
-    return simulate
-
-
-@cache
-def run_factory(
-    variant: Variant, evaluator: EvaluatorFactory = uniform_evaluator, has_network: bool = False
-) -> Callable[[Rules], Callable[..., None]]:
-    def run(rules: Rules) -> Callable[..., None]:
-        simulate = simulation(rules, variant, evaluator, has_network)
-
-        def run(
-            trees: Trees,
-            work: Work,
-            memory: Memory,
-            views: Views,
-            settings: Settings,
-            table: Table,
-            weights: Weights,
-            network: Network,
-            stop: Array,
-        ) -> None:
-            for s in range(len(trees.slots)):
-                slot = trees.slots[s]
-                while slot.simulations < slot.target and stop[0] == 0:
-                    if settings.solve and slot.nodes > 0 and trees.nodes[s, ROOT].proven:
-                        break
-                    simulate(s, trees, work, memory, views, settings, table, weights, network)
-
-        return run
-
-    return run

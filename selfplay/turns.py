@@ -25,8 +25,8 @@ from games.engine.kernels import sampler
 from mcts.leaves import Memory, Views
 from mcts.moves import draw, moves
 from mcts.phases import Work, uniform_evaluator
-from mcts.search import Network, simulation
 from mcts.settings import temperature_at
+from mcts.simulations import Network, simulation
 from mcts.tree import ROOT, Trees
 from mcts.variant import Variant
 

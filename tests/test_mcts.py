@@ -15,8 +15,9 @@ from base.seeds import generator
 from games import CHANCE, Game, load
 from mcts.phases import uniform_evaluator
 from mcts.puct import PUCT, factor
-from mcts.search import Search, run_factory
+from mcts.search import Search
 from mcts.settings import SearchSettings
+from mcts.simulations import run_factory
 from mcts.tree import NONE, Tree
 from mcts.ucb1 import UCB1
 from mcts.ucb1 import factor as ucb1_factor
