@@ -19,12 +19,10 @@ import itertools
 import math
 import multiprocessing
 import os
-import pickle
 import reprlib
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
@@ -34,15 +32,14 @@ from queue import SimpleQueue
 from typing import Any, ClassVar, Self, TypeVar
 
 from base.errors import UserError
-from base.workers import AHEAD, Calls, InProcess, Jobs, Results, Task, Worker, WorkerDied, Workers
+from base.worker_messages import LEAVE, failure_message, job_message, opened_result, serve, task_message
+from base.workers import AHEAD, Calls, InProcess, Jobs, Results, Task, WorkerDied, Workers
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 GRACE = 5.0  # seconds for a worker without work to leave by itself
 QUOTA = Path("/sys/fs/cgroup/cpu.max")  # a container's share of the processors: microseconds of each period
-
-_LEAVE = b""  # no pickle is empty
 
 
 def cores() -> int:
@@ -118,10 +115,10 @@ class _LocalWorkers:
                 while self._has_room(task) and (job := known.take()) is not None:
                     if not sent:
                         task.prepare()
-                        sent = pickle.dumps(task)
+                        sent = task_message(task)
                     member = self._least_busy()
                     if member not in begun:
-                        member.begin(sent)
+                        member.send(sent)
                         begun.add(member)
                     member.give(*job)
                 if (result := known.ready()) is not None:
@@ -180,36 +177,28 @@ class _Member:
     def __init__(self) -> None:
         self.jobs: dict[int, object] = {}
 
-    def begin(self, task: bytes) -> None:
-        self._send((task,))
-
     def give(self, number: int, job: object) -> None:
         self.jobs[number] = job
-        self._send((number, job))
+        self.send(job_message(number, job))
 
     def leave(self) -> None:
         with suppress(OSError):
-            self.connection.send_bytes(_LEAVE)
+            self.connection.send_bytes(LEAVE)
 
-    def _send(self, message: tuple[Any, ...]) -> None:
-        data = pickle.dumps(message)
+    def send(self, message: bytes) -> None:
         with suppress(ConnectionError):  # it died; `receive` raises that
-            self.connection.send_bytes(data)
+            self.connection.send_bytes(message)
 
     def receive(self) -> tuple[int, Any]:
         """A result that is there, by the number of its job."""
         try:
-            data = self.connection.recv_bytes()
+            message = self.connection.recv_bytes()
         except (EOFError, OSError):
             self.join(GRACE)
             raise WorkerDied(f"worker {self.manner()} in {self._whereabouts()}") from None
-        number, value = pickle.loads(data)
-        if number is not None:
-            del self.jobs[number]
-            return number, value
-        error, trace = value
-        error.add_note(f"in {self._whereabouts()}\n{trace}")
-        raise error
+        number, result = opened_result(message, self._whereabouts)
+        del self.jobs[number]
+        return number, result
 
     def _whereabouts(self) -> str:
         if len(self.jobs) == 1:
@@ -332,67 +321,27 @@ def _work_in_thread(connection: Connection) -> None:
         _work(connection, lambda: None)
     except SystemExit:
         with suppress(OSError):
-            connection.send_bytes(_failure(WorkerDied("worker left by sys.exit")))
+            connection.send_bytes(failure_message(WorkerDied("worker left by sys.exit")))
 
 
 def _work(connection: Connection, parent_is_gone: Callable[[], None]) -> None:
-    """The life of a worker: tasks and jobs until it is to leave. `parent_is_gone` is called when the pipe's other end is closed."""
+    """The life of a worker at this end of a pipe. `parent_is_gone` is called when the other end is closed."""
     inbox: SimpleQueue[bytes] = SimpleQueue()
 
     def read() -> None:  # all the time: else the parent, sending, and the worker, sending, could wait for each other
         with suppress(EOFError, OSError):
-            while (data := connection.recv_bytes()) != _LEAVE:
+            while (data := connection.recv_bytes()) != LEAVE:
                 inbox.put(data)
-            inbox.put(_LEAVE)
+            inbox.put(LEAVE)
             return
         parent_is_gone()
-        inbox.put(_LEAVE)
+        inbox.put(LEAVE)
 
-    def send(message: object) -> None:
-        _send(connection, pickle.dumps(message))
+    def send(message: bytes) -> None:
+        try:
+            connection.send_bytes(message)
+        except OSError:
+            sys.exit(1)  # the parent is gone
 
     threading.Thread(target=read, daemon=True).start()
-    try:
-        _serve(inbox, send)
-    except Exception as error:
-        _send(connection, _failure(error))
-
-
-def _send(connection: Connection, data: bytes) -> None:
-    try:
-        connection.send_bytes(data)
-    except OSError:
-        sys.exit(1)  # the parent is gone
-
-
-def _serve(inbox: SimpleQueue[bytes], send: Callable[[object], None]) -> None:
-    worker: Worker[Any, Any] | None = None
-    in_hand = 0
-    while True:
-        while not in_hand or not inbox.empty():
-            data = inbox.get()
-            if data == _LEAVE:
-                return
-            message = pickle.loads(data)
-            if len(message) == 1:
-                worker = None  # and what it kept, before the next one needs room
-                worker = pickle.loads(message[0]).worker()
-            else:
-                assert worker is not None
-                worker.add(*message)
-                in_hand += 1
-        assert worker is not None
-        for result in worker.step():
-            in_hand -= 1
-            send(result)
-
-
-def _failure(error: Exception) -> bytes:
-    """(None, (exception, its traceback)), pickled."""
-    trace = traceback.format_exc()
-    try:
-        data = pickle.dumps((None, (error, trace)))
-        pickle.loads(data)  # many exceptions can be pickled, but not unpickled
-    except Exception:
-        return pickle.dumps((None, (RuntimeError(f"{type(error).__name__}: {error}"), trace)))
-    return data
+    serve(inbox, send)

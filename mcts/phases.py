@@ -1,4 +1,5 @@
-"""The four phases of a simulation over one tree: select, expand, evaluate, backup. Drivers put them in sequence (`mcts/search.py`).
+"""The four phases of a simulation over one tree: select, expand, evaluate, backup. Drivers put them in sequence
+(`mcts/simulation.py`, `mcts/batches.py`).
 
     select     from the root along the edges that the variant chooses, playing their actions in `state`, to a leaf: a position that
                is new, whose utilities are proven, or for which there is no memory. A new position becomes a node here

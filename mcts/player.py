@@ -66,7 +66,8 @@ class TreePlayer:
         variant = variant_of(settings)
         self.game, self.reuse = game, reuse
         self.simulations, self.ms, self.seed = simulations, ms, seed
-        self._stream = "net" if variant.has_policy else "uct"
+        self._kind = "net" if variant.has_policy else "uct"
+        """Of the player, in its messages and random streams."""
         self._check_limits(settings, variant.has_policy, variant.keeps_tree)
         each = min(game.rules.max_legal, EDGES_PER_NODE[variant.has_policy])
         nodes = int(memory_mb * 2**20 / bytes_per_node(game, each))
@@ -93,7 +94,7 @@ class TreePlayer:
 
     def _check_limits(self, settings: SearchSettings, has_policy: bool, keeps_tree: bool) -> None:
         if self.simulations is None and self.ms is None:
-            raise UserError(f"{self._stream}: expected a limit, sims or ms, got none")
+            raise UserError(f"{self._kind}: expected a limit, sims or ms, got none")
         least = 0 if has_policy else 1
         if self.simulations is not None and not least <= self.simulations <= MOST:
             raise UserError(f"sims: expected {least} to {MOST}, got {self.simulations}")
@@ -110,7 +111,7 @@ class TreePlayer:
         state = self.game.initial()
         while self.game.to_move(state) == CHANCE:
             state = self.game.result(state, self.game.legal_actions(state)[0])
-        self.search.begin(0, state, generator(self.seed, self._stream))
+        self.search.begin(0, state, generator(self.seed, self._kind))
         self.search.start(0, 2)  # without a policy the second one expands the root
         self._until_done(None)
         self.search.advance(0, self.search.choose(0))
@@ -138,7 +139,7 @@ class TreePlayer:
         search, tree = self.search, self.search.tree
         self._follows = self._has_root = False  # unless the search comes to its end
         if not follows:
-            search.begin(0, state, generator(self.seed, self._stream))
+            search.begin(0, state, generator(self.seed, self._kind))
         about = tree.slots[0]
         kept = int(tree.root().visits) if about.nodes else 0
         before = search.cache.counts.copy()

@@ -8,6 +8,9 @@ net.outcome.value_loss(values, net.outcome.value_targets(utilities))     # [B]
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -111,6 +114,11 @@ class ValueHead(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         values: Tensor = self.out(self.hidden(self.mix(x).flatten(1)))
         return values
+
+
+def policy_head(rules: Rules, features: Sequence[int]) -> nn.Module:
+    """A head with logits [B, A] for features of that shape: planes of the board, or one vector."""
+    return PolicyHead(rules, features[0]) if len(features) == 3 else nn.Linear(math.prod(features), rules.actions)
 
 
 def narrow(channels: int) -> int:

@@ -39,10 +39,11 @@ def commands(page: str) -> list[str]:
 def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """One command in `folder`, with fewer games, and training for a moment."""
     words = re.sub(r"--games \d+", "--games 4", line.split("#")[0].strip())
-    if "--minutes" in words:
-        words = re.sub(r"--minutes \d+", "--games 8 --workers 0", words) + "".join(
-            f" --set {each}" for each in TINY_RUN
-        )
+    if re.search("-m arena match", words) and "--games" not in words:
+        words += " --games 4"
+    if re.search("-m train (?!report)", words) and "--eval-only" not in words:
+        words = re.sub(r"--minutes \d+", "", words) + " --games 8 --workers 0"
+        words += "".join(f" --set {each}" for each in TINY_RUN)
     given, _, words = words.partition("|") if "|" in words else ("", "", words)
     return subprocess.run(
         [sys.executable, *shlex.split(words)[1:]],

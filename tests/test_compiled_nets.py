@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from nets import CannotCompile, CompiledNet, Inference, make_net
 from nets.compiled import instructions, packing, vectors
 from nets.compiled.compiled_net import sample
 from nets.compiled.form import apply_form
-from nets.compiled.forward import judge_for
+from nets.compiled.forward import forward_for
 from nets.compiled.instructions import SETS, available, choose, has_bf16, prefers_bf16
 from nets.compiled.reference import Reference
 from nets.folding import Weights
@@ -130,13 +131,13 @@ def test_every_instruction_set_computes_what_torch_does(name, text, which):
 
 
 @pytest.mark.parametrize("text", ["resnet:1x5,pool=on", "mlp:1x18"])
-def test_interpreted_and_compiled_judge_agree(text):
+def test_interpreted_and_compiled_code_agree(text):
     game = load("tic_tac_toe")
     net = CompiledNet.of_net(random_net(text, game), game, "fp32", "portable")
     observation = planes(game, 1)
     logits, utilities = np.zeros(game.actions, np.float32), np.zeros(game.players, np.float32)
-    judge = judge_for(game.rules.observation[2], choose("portable"), False)
-    judge(net.weights, net.scratch(), observation[0], logits, utilities)  # plain Python
+    forward = forward_for(game.rules.observation[2], choose("portable"), False)
+    forward(net.weights, net.scratch(), observation[0], logits, utilities)  # plain Python
     close((logits[None], utilities[None]), net(observation), "fp32")
 
 
@@ -294,11 +295,10 @@ def test_every_form_takes_the_options_of_its_kind():
 
 
 def test_a_kind_without_a_form_cannot_be_compiled():
-    with pytest.raises(
-        CannotCompile,
-        match=r"transformer:2x8: expected a network with a compiled form \(mlp, resnet\), got transformer",
-    ):
-        CompiledNet.of({}, "transformer:2x8", load("tic_tac_toe"))
+    known = ", ".join(compiled_kinds())
+    words = f"none_such:2x8: expected a network with a compiled form ({known}), got none_such"
+    with pytest.raises(CannotCompile, match=re.escape(words)):
+        CompiledNet.of({}, "none_such:2x8", load("tic_tac_toe"))
 
 
 # ── instruction sets and precisions ──

@@ -1,6 +1,8 @@
 """The pages of documentation: their links lead somewhere, the index is complete, commands run."""
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 from documents import LINK, ROOT, anchors, commands, run
@@ -31,3 +33,48 @@ def test_the_commands_of_classical_search_run(line, tmp_path):
     done = run(line, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+# ── docs/learning.md: with a run, games of connect four and a PGN file ──
+
+PGN = """[Result "1-0"]
+
+1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7# 1-0
+
+[Result "0-1"]
+
+1. f3 e5 2. g4 Qh4# 0-1
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("learning")
+    (path / "lichess.pgn").write_text(PGN * 4)
+    for line in (
+        "python -m train othello --run first",
+        "python -m arena match connect_four random random --records games",
+    ):
+        done = run(line, path)
+        assert done.returncode == 0, done.stderr
+    (fitted,) = (path / "runs" / "first" / "eval").glob("*.json")
+    shutil.copy(fitted, fitted.with_name("00006144.eval.json"))
+    return path
+
+
+@pytest.mark.parametrize("line", commands("docs/learning.md"))
+def test_the_commands_of_learning_from_games_run(line: str, folder: Path) -> None:
+    done = run(line, folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_the_commands_of_the_page_of_metrics_are_those_of_the_readme() -> None:
+    """Where they run."""
+    known = {line.split("#")[0].strip() for line in commands("README.md")}
+    assert {line.split("#")[0].strip() for line in commands("docs/tensorboard.md")} <= known
+
+
+def test_every_page_with_commands_is_run() -> None:
+    run_here = {"docs/classical.md", "docs/learning.md", "docs/tensorboard.md"}
+    assert {page for page in PAGES if commands(page)} == run_here | {"README.md", "docs/your_game.md"}

@@ -41,6 +41,8 @@ def flat(outputs: int) -> Any:
 def extra(monkeypatch: pytest.MonkeyPatch) -> None:
     squares = Auxiliary(flat(1), plies_left, lambda outputs, targets: (outputs - targets).square().sum(1))
     policy = Auxiliary(flat(9), first_policy, lambda outputs, targets: (outputs - targets).square().sum(1), "policy")
+    for name in tuple(AUXILIARY):
+        monkeypatch.delitem(AUXILIARY, name)
     monkeypatch.setitem(AUXILIARY, "length", squares)
     monkeypatch.setitem(AUXILIARY, "copy", policy)
 

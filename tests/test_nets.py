@@ -116,7 +116,7 @@ def test_options_change_the_net_and_have_words():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("resent:3x32", "unknown net 'resent': expected one of mlp, resnet; did you mean 'resnet'?"),
+        ("resent:3x32", f"unknown net 'resent': expected one of {', '.join(kinds())}; did you mean 'resnet'?"),
         ("resnet", "resnet: expected a value for 'size', as in resnet:…"),
         ("resnet:3", "resnet: expected BLOCKSxCHANNELS, as in resnet:3x32, got '3'"),
         ("resnet:0x32", "resnet: expected BLOCKSxCHANNELS, as in resnet:3x32, got '0x32'"),

@@ -52,7 +52,7 @@ from train.state import save as save_state
 from train.supervised import learn_from_games
 from train.window import Checked, Window, check
 
-JUDGED = 2048
+VALIDATED = 2048
 """Positions of the newest games at most on which the network is validated."""
 
 
@@ -206,7 +206,7 @@ class Loop:
     def validate(self, games: Checked) -> None:
         """Compare what the network that played and EVAL expect of these games, which they have not learned from yet, with the games."""
         fresh = Window.of(self.game, games, self.config.window.fast)
-        plies = fresh.evenly(JUDGED)
+        plies = fresh.evenly(VALIDATED)
         if not len(plies):
             return
         batch = fresh.positions(plies)

@@ -31,7 +31,7 @@ class SupervisedSettings:
     epochs: float = 4.0
     """How often each position is drawn on average."""
     held_back: float = 0.1
-    """The share of the games that is not learned from: on these the network is judged afterwards."""
+    """The share of the games that is not learned from: on these the network is measured afterwards."""
 
     def __post_init__(self) -> None:
         if bool(self.files) != bool(self.sha256):

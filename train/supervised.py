@@ -31,8 +31,8 @@ from train.window import Window, check
 Array = np.ndarray[Any, Any]
 
 PARTS = 100  # of the stage, each with a learning rate of its own
-JUDGED = 20_000
-"""Positions of games held back at most on which the network is judged."""
+MEASURED = 20_000
+"""Positions of games held back at most on which the network is measured."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def joined(arrays: Sequence[Array], dtype: Any) -> Array:
 
 def judged_on(held: Window, learner: Learner) -> tuple[Judged, float, float]:
     """The value; top-1 agreement and its standard error."""
-    plies = held.evenly(JUDGED)
+    plies = held.evenly(MEASURED)
     expected, outcomes, hits = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
     for first in range(0, len(plies), 1024):
         batch = held.positions(plies[first : first + 1024])

@@ -12,7 +12,7 @@ from base.errors import UserError
 from base.native import address_of, call_native
 from games import Game
 from nets.compiled.form import CannotCompile, apply_form
-from nets.compiled.forward import judge_for
+from nets.compiled.forward import forward_for
 from nets.compiled.instructions import Instructions, choose, has_bf16, prefers_bf16
 from nets.compiled.packing import Packer
 from nets.compiled.program import PackedWeights, aligned
@@ -55,7 +55,7 @@ class CompiledNet:
         if key not in _addresses:
             answer = np.zeros(self.actions, np.float32), np.zeros(self.players, np.float32)
             arguments = self.weights, self.scratch(), np.zeros(self.observation, np.float32), *answer
-            _addresses[key] = address_of(judge_for(*key), *arguments, label="the network")
+            _addresses[key] = address_of(forward_for(*key), *arguments, label="the network")
         return _addresses[key]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The entry of a compiled network: `judge_for(columns, instructions, half)` gives the plain function that judges one position."""
+"""The entry of a compiled network: `forward_for(columns, instructions, half)` gives the plain function that evaluates one position."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nets.compiled.instructions import Instructions
 from nets.compiled.layers import Layers, TiledLayers, layers, tiled_layers
 from nets.compiled.program import CONFIGURE, CONVOLUTION, DENSE, LOGITS, PLANES, POOL, RESTORE, SPREAD, TILED, VECTOR
 
-Judge = Callable[[Any, Any, Any, Any, Any], None]
+Forward = Callable[[Any, Any, Any, Any, Any], None]
 
 _PORTABLE = Layers(
     portable.planes, portable.vector, portable.convolution, portable.dense, portable.pool, portable.spread
@@ -29,8 +29,8 @@ _NO_TILES = TiledLayers(nothing, nothing, nothing)
 
 
 @functools.cache
-def judge_for(columns: int, instructions: Instructions, half: bool) -> Judge:
-    """For boards of so many columns: judge(weights, scratch, observation, logits, utilities), plain Python to be compiled.
+def forward_for(columns: int, instructions: Instructions, half: bool) -> Forward:
+    """For boards of so many columns: forward(weights, scratch, observation, logits, utilities), plain Python to be compiled.
 
     `weights` is `PackedWeights`, the observation float32 [channels, rows, columns]. Written are policy logits [A] over the mover's
     numbers of the actions, and utilities [P] relative to the mover.
@@ -39,7 +39,7 @@ def judge_for(columns: int, instructions: Instructions, half: bool) -> Judge:
     planes, vector, convolution, dense, pool, spread = used
     tiled, configure, restore = tiled_layers() if instructions.has_tiles and half else _NO_TILES
 
-    def judge(packed: Any, scratch: Any, observation: Any, logits: Any, utilities: Any) -> None:
+    def forward(packed: Any, scratch: Any, observation: Any, logits: Any, utilities: Any) -> None:
         weights = packed.numbers
         for i in range(len(packed.program)):
             op = packed.program[i]
@@ -67,7 +67,7 @@ def judge_for(columns: int, instructions: Instructions, half: bool) -> Judge:
             else:
                 write_utilities(weights, scratch, op, utilities)
 
-    return judge
+    return forward
 
 
 def write_logits(scratch: Any, op: Any, logits: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nets.compiled.form import FormLayers, T
+from nets.compiled.heads import heads
 from nets.names import parse_size
 
 
@@ -21,16 +22,4 @@ def form(layers: FormLayers[T], size: str, /, pool: bool = False) -> None:
             board = layers.pooled(hidden, max(1, channels // 4))
             hidden = layers.spread(hidden, layers.linear(f"{name}.tell", board))
         x = layers.normed(f"{name}.second", hidden, add=x)
-    policy_head(layers, x)
-    layers.value(layers.linear("value.out", layers.normed("value.hidden", layers.normed("value.mix", x), exact=True)))
-
-
-def policy_head(layers: FormLayers[T], x: T) -> None:
-    """As `nets.heads.PolicyHead`."""
-    x = layers.normed("policy.mix", x)
-    if layers.has("policy.flat"):
-        layers.policy(layers.linear("policy.flat", x))
-    elif layers.has("policy.rest"):
-        layers.policy(layers.linear("policy.planes", x), layers.linear("policy.rest", layers.pooled(x)))
-    else:
-        layers.policy(layers.linear("policy.planes", x))
+    heads(layers, x)

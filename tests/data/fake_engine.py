@@ -1,8 +1,8 @@
-"""An engine that behaves as it is told: `python fake_engine.py uci|gtp MODE LOG [MOVE ...]`.
+"""An engine with chosen faults: `python fake_engine.py uci|gtp MODE LOG [MOVE ...]`.
 
-It writes all that it hears to LOG and plays the moves given, one after the other. MODE is what it does when it is asked for a move:
-good, crash, illegal, silent, slow, garbage, noisy, endless, chatty, deaf, stubborn, refuse, resign, once (good, then crash). From the
-start on: mute (says nothing), broken (leaves), small (refuses the board).
+It copies its input to LOG and plays the moves given, one after the other. MODE is what it does instead of a move, or before it: good,
+crash, illegal, silent, slow, garbage, noisy, endless, chatty, deaf, stubborn, refuse, resign, once (good, then crash). From the start
+on: mute (writes nothing), broken (exits), small (refuses the board). A further protocol is an entry of ANSWERS.
 """
 
 import os
@@ -85,6 +85,9 @@ def answer_gtp(line):
         say("= fake\n")
 
 
+ANSWERS = {"uci": answer_uci, "gtp": answer_gtp}
+
+
 def main():
     if MODE == "broken":
         sys.exit("no cheese at all")
@@ -95,7 +98,7 @@ def main():
             log.write(line)
         if line.strip() == "quit":
             break
-        (answer_uci if PROTOCOL == "uci" else answer_gtp)(line.strip())
+        ANSWERS[PROTOCOL](line.strip())
 
 
 main()
