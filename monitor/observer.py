@@ -81,7 +81,7 @@ class Observer:
         """After an iteration: one line on screen, the metrics, and what is wrong."""
         statistics = Statistics.of(records)
         self._values |= of_selfplay(statistics, self.game.players) | health(self.game, records, movers)
-        self._values |= of_time(self.clock.read()) | {"memory/megabytes": resident()}
+        self._values |= of_time(self.clock.read(), self.clock.overall()) | {"memory/megabytes": resident()}
         self.log.say(self._line(games, statistics))
         if self._calibration:
             self.log.calibration.add(games, {"calibration": self._calibration})

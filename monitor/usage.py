@@ -3,6 +3,7 @@
 clock = Clock()
 with clock.of("learning"): ...
 clock.read()                                    # {"learning": 3.1, "total": 4.0}, and from 0 again
+clock.overall()                                 # the same from the start
 resident()                                      # megabytes of this process and of those that it has started
 """
 
@@ -24,7 +25,8 @@ class Clock:
 
     def __init__(self) -> None:
         self._parts: defaultdict[str, float] = defaultdict(float)
-        self._began = time.monotonic()
+        self._all: defaultdict[str, float] = defaultdict(float)
+        self._began = self._start = time.monotonic()
 
     @contextmanager
     def of(self, part: str) -> Iterator[None]:
@@ -41,9 +43,15 @@ class Clock:
         """The parts, none inside another one, and "total"."""
         now = time.monotonic()
         found = dict(self._parts) | {"total": now - self._began}
+        for part, seconds in self._parts.items():
+            self._all[part] += seconds
         self._parts.clear()
         self._began = now
         return found
+
+    def overall(self) -> dict[str, float]:
+        """The parts and "total" from the start of this process to the last `read`."""
+        return dict(self._all) | {"total": self._began - self._start}
 
 
 def resident(processes: list[int] | None = None) -> float:

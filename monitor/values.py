@@ -99,8 +99,13 @@ def of_speed(records: Sequence[GameRecord], work: WorkCounts, seconds: float) ->
     }
 
 
-def of_time(seconds: Mapping[str, float]) -> dict[str, float]:
-    """Shares of the time since the last iteration, from `Clock.read`."""
+def of_time(seconds: Mapping[str, float], overall: Mapping[str, float]) -> dict[str, float]:
+    """Shares of the time since the last iteration, from `Clock.read`; evaluations, which come every few iterations, also as a share of
+    all time."""
     total = max(seconds["total"], 1e-9)
     shares = {name: seconds.get(name, 0.0) / total for name in ("self-play", "learning", "evaluation")}
-    return {f"time/{name}": share for name, share in (shares | {"other": max(0.0, 1 - sum(shares.values()))}).items()}
+    found = {f"time/{name}": share for name, share in (shares | {"other": max(0.0, 1 - sum(shares.values()))}).items()}
+    return found | {
+        "time/seconds": seconds["total"],
+        "time/evaluation so far": overall.get("evaluation", 0.0) / max(overall["total"], 1e-9),
+    }

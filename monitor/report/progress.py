@@ -154,12 +154,24 @@ def _spends(data: RunData) -> str:
     if data.seconds > 0:
         minutes, games = data.seconds / 60, data.saved_games
         words.append(f"{games:,} games took {minutes:,.1f} minutes in all")
-    spent = {name: float(np.mean(values)) for name in TIMES if (values := data.history.series(f"time/{name}")[1])}
+    spent = _shares_of_time(data)
     if spent:
         parts = ", ".join(f"{share:.0%} {name}" for name, share in sorted(spent.items(), key=lambda pair: -pair[1]))
-        words.append(f"of the time of an iteration: {parts}")
+        words.append(f"of the time: {parts}")
     text = "; ".join(words) or "This run has no metrics of speed"
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _shares_of_time(data: RunData) -> dict[str, float]:
+    """Of all time: an iteration counts by its seconds; those of an older version, which did not log them, as the mean one."""
+    lengths = dict(zip(*data.history.series("time/seconds"), strict=True))
+    usual = float(np.mean(list(lengths.values()))) if lengths else 1.0
+    found = {}
+    for name in TIMES:
+        games, shares = data.history.series(f"time/{name}")
+        if len(shares):
+            found[name] = float(np.average(shares, weights=[lengths.get(each, usual) for each in games]))
+    return found
 
 
 def _speed(data: RunData) -> str:
