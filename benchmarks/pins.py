@@ -47,6 +47,7 @@ simulations = {full}
 fast_simulations = {fast}
 [learning]
 batch = 16
+precision = "fp32"
 [evaluation]
 every = 0
 """

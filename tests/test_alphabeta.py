@@ -16,7 +16,8 @@ import pytest
 from base.errors import UserError
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.alphabeta.player import Search
-from classical.alphabeta.workspace import COUNTERS, END, FILLED, LEAF, LOWER, PRUNED
+from classical.alphabeta.table import action_of, bound_of, depth_of, find, new_table, store, stored_score
+from classical.alphabeta.workspace import COUNTERS, END, FILLED, LEAF, LOWER, PRUNED, workspace
 from classical.eval import Eval, evaluator, scratch
 from classical.scores import UNIT, WIN, score_of, utility_of
 from games import Game, Rules, load
@@ -106,7 +107,7 @@ def minimax(game: Game, state: Any, depth: int, weights: Eval) -> int:
 
 
 def searched(player: AlphaBeta, state: Any) -> Search:
-    search = Search(player, state)
+    search = Search(player, player._workspace, state)
     search.run(time.perf_counter())
     return search
 
@@ -353,7 +354,7 @@ def test_a_new_game_starts_with_an_empty_table(nodes: int) -> None:
     player = AlphaBeta(game, AlphaBetaSettings(nodes=nodes, exact=True))
     first = player.choose(game.initial())
     is_much = int(player._workspace["filled_count"][0]) > FILLED
-    assert np.count_nonzero(player.table["tag"]) == player._workspace["filled_count"][0] and is_much == (
+    assert np.count_nonzero(player.table["data"]) == player._workspace["filled_count"][0] and is_much == (
         nodes > 100_000
     )
     player.new_game()
@@ -540,3 +541,58 @@ def test_the_log_ends_with_leaves_and_stops_when_full() -> None:
     full = AlphaBeta(game, AlphaBetaSettings.plain(depth=9), some_eval(game), log=True)
     full.choose(game.initial())
     assert len(full.log()) == 20_000
+
+
+# ── threads ──
+
+
+def test_threads_prove_the_value_that_one_thread_proves() -> None:
+    game, rng = load("connect_four"), np.random.default_rng(1)
+    settings = {"depth": 30, "futility": False, "lmr": False, "quiescence": False}
+    alone = AlphaBeta(game, AlphaBetaSettings(**settings))  # type: ignore[arg-type]
+    shared = AlphaBeta(game, AlphaBetaSettings(**settings, threads=3))  # type: ignore[arg-type]
+    proven = 0
+    while proven < 12:
+        state = game.initial()
+        for _ in range(22):
+            if not game.is_terminal(state):
+                state = game.result(state, int(rng.choice(game.legal_actions(state))))
+        if game.is_terminal(state):
+            continue
+        choices = []
+        for player in (alone, shared):
+            player.new_game()
+            choices.append(player.choose(state))
+        assert all(choice.proven for choice in choices)
+        assert np.sign(choices[0].value) == np.sign(choices[1].value)  # type: ignore[arg-type]
+        proven += 1
+
+
+def test_threads_keep_the_time_and_count_all_nodes() -> None:
+    game = load("othello")
+    player = AlphaBeta(game, AlphaBetaSettings(ms=150, threads=2))
+    player.prepare()
+    start = time.perf_counter()
+    choice = player.choose(game.initial())
+    assert time.perf_counter() - start < 5 and choice.action in game.legal_actions(game.initial())
+    assert choice.nodes == sum(int(each[0]["nodes"]) for each in (player._workspace, *player._helpers))
+    assert all(int(each[0]["nodes"]) > 0 for each in (player._workspace, *player._helpers))
+    player.new_game()
+    assert not player.table["data"].any()
+
+
+def test_entries_half_written_by_another_thread_are_none() -> None:
+    table, ws = new_table(1), np.zeros(1, workspace(load("nim").rules))[0]
+    key = np.uint64(0x0123456789ABCDEF)
+    store(ws, table, key, 0, 1234, 3, 7, LOWER, True)
+    found = find(table, key)
+    assert (stored_score(found, 0), action_of(found), depth_of(found), bound_of(found)) == (1234, 3, 7, LOWER)
+    slot = int(np.flatnonzero(table["data"])[0])
+    table["data"][slot] ^= np.uint64(1 << 40)
+    assert find(table, key) == 0
+
+
+def test_threads_need_a_table_to_share() -> None:
+    for wrong in ({"tt": False}, {"exact": True}, {"iterative": False}):
+        with pytest.raises(UserError, match="threads: expected 1 where exact is on, or tt or iterative off"):
+            AlphaBetaSettings(depth=3, threads=2, **wrong)  # type: ignore[arg-type]

@@ -21,7 +21,8 @@ MATES = [(one["moves"], one["fen"]) for one in read_json(Path(__file__).parent /
 
 
 def searched(state: Any, **settings: Any) -> Search:
-    search = Search(AlphaBeta(GAME, AlphaBetaSettings(**({"tt_mb": 1} | settings))), state)
+    player = AlphaBeta(GAME, AlphaBetaSettings(**({"tt_mb": 1} | settings)))
+    search = Search(player, player._workspace, state)
     search.run(0.0)
     return search
 

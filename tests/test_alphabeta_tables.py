@@ -21,7 +21,7 @@ def player(game: Game, **settings: Any) -> AlphaBeta:
 
 
 def searched(player: AlphaBeta, state: Any) -> Search:
-    search = Search(player, state)
+    search = Search(player, player._workspace, state)
     search.run(time.perf_counter())
     return search
 

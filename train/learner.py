@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from base.errors import UserError, require
 from games import Game
 from nets import Net
-from nets.inference import device_of
+from nets.inference import device_of, resolve_precision
 from train.losses import AUXILIARY, Losses, Targets, auxiliary_weights
 from train.window import Array, Batch, Window
 
@@ -61,8 +61,8 @@ class LearningSettings:
     """Auxiliary targets (train/losses.py) and their weights, each NAME=WEIGHT. KataGo: opponent's reply 0.15."""
     mean: float = 0.99
     """How much of the mean of the weights stays at each step. KataGo: 0.75 per 250,000 samples."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """bf16: the forward pass multiplies in bf16 (autocast), weights stay fp32."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """bf16: the forward pass multiplies in bf16 (autocast), weights stay fp32. auto: bf16 where the processor has it."""
     threads: int = 2
     """Of torch while it learns. The bits depend on it, so it does not follow the machine."""
 
@@ -120,6 +120,7 @@ class Learner:
         """`seed`: of the heads of auxiliary targets."""
         self.game, self.settings = game, settings
         self.device = device_of(device)
+        self._is_half = resolve_precision(settings.precision, self.device) == "bf16"
         self.losses = Losses(game, net, settings, seed)
         self.losses.heads.to(self.device)
         self.net = net.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -199,7 +200,7 @@ class Learner:
         observations = arrays[0].to(memory_format=torch.channels_last)
         policies, legal, outcomes, searched = arrays[1:]
         targets = Targets(policies, legal, outcomes, searched, extra)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._is_half):
             outputs = self.losses.outputs(self.net, observations)
         count = targets.policies.sum(1).sum().clamp(min=1)
         entropy = -torch.xlogy(targets.policies, targets.policies).sum() / count

@@ -7,13 +7,19 @@
 The first iterations are short and run in the calling thread. The compiled search then continues in a thread of its own, without the
 GIL, while the calling thread waits and keeps the time: so Ctrl-C works, and compiled code needs no clock. The table is kept from move
 to move; `new_game()` empties it.
+
+With `threads=N` other threads search the same position beside it, half of them one ply deeper, and all share the table: what one has
+found, the others need not search. Only the first one's result is played. Which thread comes first differs from run to run, and so may
+the move. ("Lazy SMP", as in Stockfish since 2014.)
 """
 
 from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,6 +39,7 @@ from classical.alphabeta.workspace import (
     NONE,
     SETTINGS,
     UPPER,
+    Workspace,
     workspace,
 )
 from classical.eval import Eval, default_eval
@@ -70,12 +77,13 @@ class AlphaBeta:
         self.table = new_table(settings.tt_mb) if settings.tt else no_table()
         self.endgames = endgames_of(game) if settings.resolved().tables else empty_table(rules)
         self._age, self._paths_matter = 0, False
-        self._workspace = np.zeros(1, workspace(rules))
-        self._counters = self._workspace.view(np.int64)[: len(COUNTERS)]  # which come first in it
-        self._set_up(settings.resolved(), log)
+        self._workspace, *self._helpers = (np.zeros(1, workspace(rules)) for _ in range(settings.threads))
+        self._set_up(self._workspace[0], settings.resolved(), log)
+        for helper in self._helpers:
+            self._set_up(helper[0], settings.resolved(), False)
 
-    def _set_up(self, settings: AlphaBetaSettings, log: bool) -> None:
-        ws, rules = self._workspace[0], self.game.rules
+    def _set_up(self, ws: Workspace, settings: AlphaBetaSettings, log: bool) -> None:
+        rules = self.game.rules
         for name in SETTINGS:
             ws[name] = int(getattr(settings, name))
         ws["quiescence"] = int(settings.quiescence and rules.gain is not None)
@@ -94,7 +102,7 @@ class AlphaBeta:
     def prepare(self) -> None:
         """Compile, and touch the table's memory, so that no move is charged for either."""
         self.table.view(np.uint8).fill(0)
-        search = Search(self, self.game.initial())
+        search = Search(self, self._workspace, self.game.initial())
         search.ws["node_limit"] = search.ws["grace"] = 1
         search._iteration(1)
         self.new_game()
@@ -105,7 +113,8 @@ class AlphaBeta:
 
     def new_game(self) -> None:
         """Forget the results of the last one."""
-        empty(self._workspace[0], self.table)
+        for each in (self._workspace, *self._helpers):
+            empty(each[0], self.table)
         self._age, self._paths_matter = 0, False
 
     def choose(self, state: GameState) -> Choice:
@@ -116,11 +125,13 @@ class AlphaBeta:
                 f"alphabeta: expected a position of {self.game.name} with a move to choose, got a finished game"
             )
         start = time.perf_counter()
-        search = Search(self, state)
+        self._age = (self._age + 1) % AGES
+        search = Search(self, self._workspace, state)
+        helpers = [Search(self, each, state) for each in self._helpers]
         if not search.deepen(start + SHORT):
-            search.run(start)
-        self._paths_matter |= bool(self._workspace[0]["path_ends"])
-        return search.choice(time.perf_counter() - start)
+            search.run(start, helpers)
+        self._paths_matter |= any(bool(each.ws["path_ends"]) for each in (search, *helpers))
+        return search.choice(time.perf_counter() - start, helpers)
 
     def log(self) -> Array:
         """The tree of the last search, if logged: one entry per edge (`workspace.LOG`), a parent before its children."""
@@ -143,14 +154,14 @@ def endgames_of(game: Game) -> Codes:
 
 
 class Search:
-    """One call of `choose`."""
+    """One thread's part of a call of `choose`, in a workspace of its own."""
 
-    def __init__(self, player: AlphaBeta, state: GameState) -> None:
+    def __init__(self, player: AlphaBeta, workspaces: Array, state: GameState) -> None:
         self.player, self.settings, self.game = player, player.settings, player.game
-        self.workspaces, self.table = player._workspace, player.table
-        ws = self.ws = self.workspaces[0]
-        player._counters[:] = 0
-        player._age = (player._age + 1) % AGES
+        self.workspaces, self.table = workspaces, player.table
+        ws = self.ws = workspaces[0]
+        self.counters = workspaces.view(np.int64)[: len(COUNTERS)]  # which come first in it
+        self.counters[:] = 0
         ws["age"] = player._age
         ws["stop"] = ws["aborted"] = ws["depends"] = ws["log_used"] = 0
         ws["node_limit"] = self.settings.nodes or NO_LIMIT
@@ -161,10 +172,29 @@ class Search:
         self.line: list[int] = []
         self.roots: list[tuple[int, int, int]] = []  # action, value, kind
 
-    def run(self, start: float) -> None:
-        """Search in another thread while the calling one keeps the time."""
+    def run(self, start: float, helpers: Sequence[Search] = ()) -> None:
+        """Search in another thread, and `helpers` in theirs, while the calling one keeps the time."""
         deadline = start + self.settings.ms / 1000 if self.settings.ms is not None else math.inf
-        interruptible(self.deepen, self.stop, deadline)
+        threads = [threading.Thread(target=each.help, args=(number,)) for number, each in enumerate(helpers)]
+        for thread in threads:
+            thread.start()
+        try:
+            interruptible(self.deepen, self.stop, deadline)
+        finally:
+            for each in helpers:
+                each.stop()
+            for thread in threads:
+                thread.join()
+
+    def help(self, number: int) -> None:
+        """Deepen until it is stopped, every other helper one ply ahead of the rest."""
+        ws, last = self.ws, min(self.settings.depth or MAX_DEPTH, MAX_DEPTH)
+        ws["node_limit"] = NO_LIMIT
+        for depth in range(1 + (number + 1) % 2, last + 1):
+            if ws["stop"]:
+                return
+            ws["deepest"] = 2 * depth
+            self.root(self.workspaces, self.table, self.player.endgames, depth, -INFINITY, INFINITY)
 
     def stop(self) -> None:
         """From another thread."""
@@ -233,7 +263,7 @@ class Search:
         here = self.ws["plies"][0]
         self.line = here["line"][: int(here["line_length"])].tolist()
 
-    def choice(self, seconds: float) -> Choice:
+    def choice(self, seconds: float, helpers: Sequence[Search] = ()) -> Choice:
         action = self.roots[0][0]
         value = utility_of(self.score)
         others = [
@@ -241,7 +271,8 @@ class Search:
             for action, score, kind in self.roots
         ]
         others[1:] = sorted(others[1:], key=lambda one: -2.0 if one.value is None else -one.value)
-        counters = dict(zip(COUNTERS, self.player._counters.tolist(), strict=True))
+        sums = np.sum([each.counters for each in (self, *helpers)], axis=0)
+        counters = dict(zip(COUNTERS, sums.tolist(), strict=True))
         return Choice(
             action=action,
             value=value,

@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from base.bits import U
 from classical.alphabeta.ordering import estimator, forget, pick, ranker
 from classical.alphabeta.search import ender, extend_line, searcher
-from classical.alphabeta.table import action_at, find, position_key, store
+from classical.alphabeta.table import action_of, find, position_key, store
 from classical.alphabeta.tree_log import close_edge, log_edge, log_pruned
 from classical.alphabeta.workspace import EXACT, INFINITY, LINE, LOWER, NONE, UPPER, Workspace
 from classical.types import Codes, Entries, Kernel, Score
@@ -29,9 +30,9 @@ def preparer(rules: Rules, rank: Kernel, key_of: Kernel) -> Callable[[Workspace,
         n = np.int64(legal_actions(state, ws.plies[0].actions))
         hint = np.int64(NONE)
         if ws.tt:
-            slot = find(table, key_of(state, ws.exact))
-            if slot >= 0:
-                hint = action_at(table, slot)
+            data = find(table, key_of(state, ws.exact))
+            if data != U(0):
+                hint = action_of(data)
         if ws.ordered:
             rank(ws, np.int64(0), n, to_move(state), np.int64(1), hint)
         for i in range(n):
@@ -55,10 +56,10 @@ def lengthener(rules: Rules, key_of: Kernel) -> Callable[[Workspace, Entries, In
         for i in range(here.line_length):
             result(state, here.line[i])
         while here.line_length < min(length, LINE) and not is_terminal(state):
-            slot = find(table, key_of(state, ws.exact))
-            if slot < 0:
+            data = find(table, key_of(state, ws.exact))
+            if data == U(0):
                 return
-            action = action_at(table, slot)
+            action = action_of(data)
             n = legal_actions(state, following.actions)
             is_legal = False
             for i in range(n):

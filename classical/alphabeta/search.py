@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from base.bits import U
 from classical.alphabeta.beam import is_beyond_beam
 from classical.alphabeta.futility import FUTILE_DEPTH, futility_margin
 from classical.alphabeta.late_moves import LATE_DEPTH, LATE_INDEX, late_reduction
@@ -28,7 +29,7 @@ from classical.alphabeta.ordering import KILLER, TACTICAL, pick, reward
 from classical.alphabeta.probcut import prediction
 from classical.alphabeta.quiescence import LONGEST, quiescer
 from classical.alphabeta.singular import singular_depth, singular_target
-from classical.alphabeta.table import action_at, bound_at, find, is_whole, keep_action, score_at, store
+from classical.alphabeta.table import action_of, bound_of, depth_of, find, is_whole, keep_action, store, stored_score
 from classical.alphabeta.tree_log import close_edge, log_edge, log_pruned
 from classical.alphabeta.workspace import (
     EXACT,
@@ -97,22 +98,22 @@ def searcher(rules: Rules, estimate: Kernel, rank: Kernel, key_of: Kernel, end_o
 
         # 3. The transposition table. On the principal variation it only orders, so that the line is found whole
         hint = np.int64(NONE)
-        slot = np.int64(-1)
+        entry = np.uint64(0)
         key = np.uint64(0)
         if ws.tt and excluded == NONE:
             key = key_of(state, ws.exact)
-            slot = find(table, key)
+            entry = find(table, key)
             ws.table_probes += 1
-            if slot >= 0:
+            if entry != U(0):
                 ws.table_hits += 1
-                hint = action_at(table, slot)
-                known = np.int64(table[slot].depth)
-                whole = is_whole(table, slot)
+                hint = action_of(entry)
+                known = depth_of(entry)
+                whole = is_whole(entry)
                 fits = known == depth if ws.exact else known >= depth
                 if whole:
                     fits = known <= depth or ws.exact == 0
                 if fits and not (is_open and ws.pvs):
-                    score, bound = score_at(table, slot, ply), bound_at(table, slot)
+                    score, bound = stored_score(entry, ply), bound_of(entry)
                     if bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha):
                         ws.table_cutoffs += 1
                         ws.depends = 0 if whole else HORIZON
@@ -166,7 +167,7 @@ def searcher(rules: Rules, estimate: Kernel, rank: Kernel, key_of: Kernel, end_o
 
         # 5. Singular extension: are all others worse than the table's action by a margin?
         singular = np.int64(NONE)
-        target = singular_target(ws, table, slot, ply, depth)
+        target = singular_target(ws, entry, ply, depth)
         if target > -INFINITY:
             score = search(ws, table, endgames, ply, singular_depth(depth), target - 1, target, mid_turn, no, hint)
             if ws.aborted:

@@ -72,6 +72,8 @@ class AlphaBetaSettings:
 
     exact: bool = False
     """The value is plain minimax's: no selective enhancement, table hits of equal depth only, paths distinguished where they matter."""
+    threads: int = 1
+    """Threads that search beside each other and share the table; with more than one, searches never repeat exactly."""
     multipv: Literal["best", "all"] = "best"
     """`all`: every action at the root gets an exact value; `best`: only the best, the others an upper bound."""
 
@@ -85,12 +87,15 @@ class AlphaBetaSettings:
             ("tt_mb", 1, 1 << 20),
             ("beam", 0, 1 << 20),
             ("presort", 0, MAX_DEPTH),
+            ("threads", 1, 256),
         ):
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
                 raise UserError(f"alphabeta: {name}: expected {least} to {most}, got {value}")
         if not self.iterative and self.depth is None:
             raise UserError("alphabeta: depth: expected one where iterative is off")
+        if self.threads > 1 and (self.exact or not self.tt or not self.iterative):
+            raise UserError("alphabeta: threads: expected 1 where exact is on, or tt or iterative off")
         if self.multipv not in ("best", "all"):
             raise UserError(f"alphabeta: multipv: expected best or all, got {self.multipv}")
 

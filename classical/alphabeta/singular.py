@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from classical.alphabeta.table import bound_at, score_at
-from classical.alphabeta.workspace import INFINITY, UPPER, Workspace
+from base.bits import U
+from classical.alphabeta.table import action_of, bound_of, depth_of, stored_score
+from classical.alphabeta.workspace import INFINITY, NONE, UPPER, Workspace
 from classical.scores import LARGEST_EVAL, UNIT
-from classical.types import Entries, Score
-from games.types import Integer
+from classical.types import Score
+from games.types import Bits, Integer
 
 LEAST_DEPTH = 4
 MARGIN = UNIT // 20
 
 
-def singular_target(ws: Workspace, table: Entries, slot: Integer, ply: Integer, depth: Integer) -> Score:
+def singular_target(ws: Workspace, entry: Bits, ply: Integer, depth: Integer) -> Score:
     """The score that no other action may reach if the table's action is singular; -INFINITY where that is not examined."""
-    if ws.singular == 0 or ply >= ws.deepest or slot < 0 or depth < LEAST_DEPTH or table[slot].action == 0:
+    if ws.singular == 0 or ply >= ws.deepest or entry == U(0) or depth < LEAST_DEPTH or action_of(entry) == NONE:
         return np.int64(-INFINITY)
-    score = score_at(table, slot, ply)
-    if bound_at(table, slot) == UPPER or table[slot].depth < depth - 3 or abs(score) >= LARGEST_EVAL:
+    score = stored_score(entry, ply)
+    if bound_of(entry) == UPPER or depth_of(entry) < depth - 3 or abs(score) >= LARGEST_EVAL:
         return np.int64(-INFINITY)
     return score - MARGIN
 

@@ -2,13 +2,22 @@
 
 An entry has 16 bytes, four of them fill one cache line and form a bucket:
 
-| bytes | field    | what                                                                                        |
-|-------|----------|---------------------------------------------------------------------------------------------|
-| 8     | `key`    | the position's 64 bits, compared whole                                                       |
-| 4     | `score`  | the mover's; wins count their plies from this position, not from the root                    |
-| 2     | `action` | that was best or cut off, plus one; 0: none                                                   |
-| 1     | `depth`  | of the search from this position                                                             |
-| 1     | `tag`    | bits 0-1: bound + 1 (0: empty entry), bit 2: independent of EVAL, bits 3-7: the search's age  |
+| bytes | field   | what                                                                                          |
+|-------|---------|-----------------------------------------------------------------------------------------------|
+| 8     | `check` | the position's 64 bits XOR `data`                                                              |
+| 8     | `data`  | one word, 0: empty entry                                                                       |
+
+| bits of `data` | what                                                                                         |
+|----------------|----------------------------------------------------------------------------------------------|
+| 32-63          | score, the mover's, plus 2³¹; wins count their plies from this position, not from the root    |
+| 16-31          | the action that was best or cut off, plus one; 0: none                                        |
+| 8-15           | depth of the search from this position, plus 128                                              |
+| 3-7            | the search's age                                                                              |
+| 2              | independent of EVAL                                                                           |
+| 0-1            | bound + 1                                                                                     |
+
+**Threads** may share a table without a lock. What one writes while another reads has the wrong `check`, so it is no entry; a search
+reads `data` once and works on that word (Hyatt and Mann 2002, "A lockless transposition table implementation for parallel search").
 
 A value independent of EVAL is the same at every larger depth, so such an entry is used for all of them.
 
@@ -32,15 +41,16 @@ from classical.types import Entries, Score
 from games import Rules
 from games.types import Array, Bits, GameState, Integer
 
-ENTRY = np.dtype(
-    [("key", np.uint64), ("score", np.int32), ("action", np.uint16), ("depth", np.int8), ("tag", np.uint8)]
-)
+ENTRY = np.dtype([("check", np.uint64), ("data", np.uint64)])
 assert ENTRY.itemsize == 16
 WAYS = 4
 AGES = 32
 NAMED = 65_535  # larger action ids are not stored
 
-_GOLDEN, _32 = U(0x9E3779B97F4A7C15), U(32)
+_GOLDEN = U(0x9E3779B97F4A7C15)
+_0, _1, _2, _3, _4, _8, _16, _32 = U(0), U(1), U(2), U(3), U(4), U(8), U(16), U(32)
+_5_BITS, _BYTE, _HALF = U(31), U(0xFF), U(0xFFFF)
+_SCORE, _DEPTH = 1 << 31, 128  # added: fields are not negative
 _SEED = U(0x452821E638D01377)
 
 PathHash = Callable[[GameState, Bits], Bits]
@@ -123,40 +133,50 @@ def empty(ws: Workspace, table: Array) -> None:
 def bucket_of(table: Entries, key: Bits) -> Integer:
     """Index of the first entry of the key's bucket (Fibonacci hashing, which spreads weak keys)."""
     buckets = U(len(table) // WAYS)
-    return np.int64(((key * _GOLDEN) >> _32) & (buckets - U(1))) * WAYS
+    return np.int64(((key * _GOLDEN) >> _32) & (buckets - _1)) * WAYS
 
 
-def find(table: Entries, key: Bits) -> Integer:
-    """Index of the position's entry, or -1."""
+def find(table: Entries, key: Bits) -> Bits:
+    """The data of the position's entry, 0 where there is none."""
     first = bucket_of(table, key)
     for i in range(first, first + WAYS):
-        if table[i].key == key and table[i].tag:
-            return np.int64(i)
-    return np.int64(-1)
+        data = U(table[i].data)
+        if data != _0 and U(table[i].check) ^ data == key:
+            return data
+    return _0
 
 
-def action_at(table: Entries, slot: Integer) -> Integer:
-    return np.int64(table[slot].action) - 1
+def action_of(data: Bits) -> Integer:
+    """NONE where no action is stored."""
+    return np.int64((data >> _16) & _HALF) - 1
 
 
-def bound_at(table: Entries, slot: Integer) -> Integer:
+def depth_of(data: Bits) -> Integer:
+    return np.int64((data >> _8) & _BYTE) - _DEPTH
+
+
+def bound_of(data: Bits) -> Integer:
     """EXACT, UPPER or LOWER."""
-    return np.int64(table[slot].tag & 3) - 1
+    return np.int64(data & _3) - 1
 
 
-def is_whole(table: Entries, slot: Integer) -> bool:
+def is_whole(data: Bits) -> bool:
     """The value is independent of EVAL."""
-    return bool(table[slot].tag & 4)
+    return bool(data & _4)
 
 
-def score_at(table: Entries, slot: Integer, ply: Integer) -> Score:
+def stored_score(data: Bits, ply: Integer) -> Score:
     """The score as seen from the root."""
-    score = np.int64(table[slot].score)
+    score = np.int64(data >> _32) - _SCORE
     if score > UNIT:
         return score - ply
     if score < -UNIT:
         return score + ply
     return score
+
+
+def age_of(data: Bits) -> Integer:
+    return np.int64((data >> _3) & _5_BITS)
 
 
 def store(
@@ -175,41 +195,44 @@ def store(
     first = bucket_of(table, key)
     slot = first
     least = np.int64(1 << 30)
+    old, is_own = _0, False
     for i in range(first, first + WAYS):
-        entry = table[i]
-        if entry.tag == 0 or entry.key == key:
-            slot = i
+        data = U(table[i].data)
+        if data == _0 or U(table[i].check) ^ data == key:
+            slot, old, is_own = i, data, data != _0
             break
-        worth = np.int64(entry.depth) - 8 * ((age - np.int64(entry.tag >> 3)) & (AGES - 1))
+        worth = depth_of(data) - 8 * ((age - age_of(data)) & (AGES - 1))
         if worth < least:
             least = worth
-            slot = i
-    entry = table[slot]
-    if entry.tag == 0:
+            slot, old = i, data
+    if old == _0:
         if ws.filled_count < FILLED:
             ws.filled[ws.filled_count] = slot
         ws.filled_count += 1
-    is_own = entry.tag != 0 and entry.key == key
     named = action + 1 if NONE < action < NAMED else 0
     if is_own:
         if named == 0:
-            named = np.int64(entry.action)
-        is_new = np.int64(entry.tag >> 3) == age
-        if is_new and bound != 0 and depth < entry.depth:  # the deeper result stays
+            named = action_of(old) + 1
+        if age_of(old) == age and bound != 0 and depth < depth_of(old):  # the deeper result stays
             return
     if score > UNIT:
         score += ply
     elif score < -UNIT:
         score -= ply
-    entry.key = key
-    entry.score = score
-    entry.action = named
-    entry.depth = depth
-    entry.tag = (age << 3) | (4 if whole else 0) | (bound + 1)
+    data = U(score + _SCORE) << _32 | U(named) << _16 | U(depth + _DEPTH) << _8
+    data |= U(age) << _3 | (_4 if whole else _0) | U(bound + 1)
+    table[slot].check = key ^ data
+    table[slot].data = data
 
 
 def keep_action(table: Entries, key: Bits, action: Integer) -> None:
     """Where a value must not be stored, its action still is, if the position has an entry."""
-    slot = find(table, key)
-    if slot >= 0 and action < NAMED:
-        table[slot].action = action + 1
+    first = bucket_of(table, key)
+    for i in range(first, first + WAYS):
+        data = U(table[i].data)
+        if data != _0 and U(table[i].check) ^ data == key:
+            if action < NAMED:
+                data = (data & ~(_HALF << _16)) | U(action + 1) << _16
+                table[i].check = key ^ data
+                table[i].data = data
+            return
