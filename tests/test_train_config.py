@@ -70,7 +70,7 @@ def test_difference_names_key_and_both_values() -> None:
         ("search.solve=1", "search.solve: expected true or false, got 1"),
         ("learning.rate=0", "learning.rate: expected a number above 0"),
         ("learning.rate=inf", "learning.rate: expected a finite number, got inf"),
-        ("learning.precision=fp8", 'learning.precision: expected one of fp32, bf16, got "fp8"'),
+        ("learning.precision=fp8", 'learning.precision: expected one of auto, fp32, bf16, got "fp8"'),
         ("search=1", "search: expected a section, got 1"),
         ("evaluation.reference_players=random", 'evaluation.reference_players: expected a list, got "random"'),
         ("games=0", "games: expected at least 1"),
