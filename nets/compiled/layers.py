@@ -121,11 +121,13 @@ def tiled_layers() -> TiledLayers:
         """The positions from `start` to `end` that lie on the board."""
         into = block * (BLOCK if op.is_full else BLOCK // 2)
         for y in range(start // pitch, min(op.rows, (end - 1) // pitch + 1)):
-            for x in range(max(0, start - y * pitch), min(op.columns, end - y * pitch)):
-                offset = y * op.target_row + x * op.target_step + into
-                added = op.added + offset if op.added >= 0 else -1
-                sums = op.vector + (y * pitch + x - start) * BLOCK
-                finish(weights, scratch, sums, op.target + offset, added, op.relu, op.is_full)
+            x = max(0, start - y * pitch)
+            count = min(op.columns, end - y * pitch) - x
+            offset = y * op.target_row + x * op.target_step + into
+            added = op.added + offset if op.added >= 0 else -1
+            sums = op.vector + (y * pitch + x - start) * BLOCK
+            if count > 0:
+                finish(weights, scratch, sums, op.target + offset, op.target_step, count, added, op.relu, op.is_full)
 
     def configure(weights: Any, scratch: Any, op: Any) -> None:
         set_up(weights, scratch, op.target)

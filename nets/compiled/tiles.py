@@ -107,18 +107,23 @@ def products(count: int) -> Any:
 
 
 def finish() -> Any:
-    """One position × one block: 16 sums, `added` (-1: nothing), rectified and stored."""
+    """`count` positions of a board row × one block: their sums, `added` (-1: nothing), rectified and stored."""
 
-    def emit(code: Code, sums: Any, target: Any, added: Any, relu: Any, full: Any) -> None:
+    def emit(
+        code: Code, sums: Any, target: Any, target_step: Any, count: Any, added: Any, relu: Any, full: Any
+    ) -> None:
         total = code.variable()
-        code.store_variable(total, code.load(code.scratch, sums))
-        with code.when("!=", added, -1):
-            code.store_variable(total, code.sum(code.read(total), code.load_numbers(added, 0, True)))
-        with code.when("!=", relu, 0):
-            code.store_variable(total, code.rectified(code.read(total)))
-        code.store_numbers(code.read(total), target, 0, True, full)
+        with code.loop(count) as position:
+            offset = code.multiply(position, target_step)
+            code.store_variable(total, code.load(code.scratch, code.add(sums, code.multiply(position, BLOCK))))
+            with code.when("!=", added, -1):
+                more = code.load_numbers(code.add(added, offset), 0, True)
+                code.store_variable(total, code.sum(code.read(total), more))
+            with code.when("!=", relu, 0):
+                code.store_variable(total, code.rectified(code.read(total)))
+            code.store_numbers(code.read(total), code.add(target, offset), 0, True, full)
 
-    return intrinsic_of(emit, 5, _SOURCE, "finish")
+    return intrinsic_of(emit, 7, _SOURCE, "finish")
 
 
 def _at(code: Code, array: Any, index: Any) -> Any:
