@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -37,8 +38,11 @@ def interruptible(
 
     `stop` makes it return soon. It is called at the deadline (by `time.perf_counter`) and at an interrupt, and then the call is
     waited for. Without `stop` the call continues in the background until the process ends, so its scratch space must not be used
-    again, and the deadline raises `Overtime`.
+    again, and the deadline raises `Overtime`. Where no interrupt can come and there is no deadline, as in a worker, no thread is
+    started.
     """
+    if deadline == math.inf and not stack and not _may_be_interrupted():
+        return call()
     results: list[R] = []
     errors: list[BaseException] = []
     done = threading.Event()  # not `join`: where that is interrupted, Python 3.11 marks the thread as ended
@@ -66,6 +70,13 @@ def interruptible(
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _may_be_interrupted() -> bool:
+    """Whether SIGINT raises KeyboardInterrupt in this thread."""
+    return (
+        threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    )
 
 
 def _start(work: Callable[[], None], stack: int) -> None:

@@ -176,13 +176,12 @@ class Games:
     def begin(self, s: int, number: int) -> int:
         """How the game stands when its first search is to begin."""
         settings, seed = self.queue.settings, derive(self.queue.seed, "game", number)
-        rng = generator(seed, "moves")
-        game = np.zeros(1, self.games.dtype)[0]
-        game.opening = 1 + below(rng, settings.opening_plies) if uniform(rng) < settings.openings else 0
-        game.plays_out = uniform(rng) < settings.played_out
-        game.gave_up = game.resigned = NO_PLAYER
-        game.rng[:] = rng
-        self.games[s] = game
+        rng, games = generator(seed, "moves"), self.games
+        games[s] = np.zeros(1, games.dtype)[0]
+        games["opening"][s] = 1 + below(rng, settings.opening_plies) if uniform(rng) < settings.openings else 0
+        games["plays_out"][s] = uniform(rng) < settings.played_out
+        games["gave_up"][s] = games["resigned"][s] = NO_PLAYER
+        games["rng"][s] = rng
         self.started[s] = _Started(number, seed)
         self.search.begin(s, self.game.initial(), generator(seed, "search"))
         trees, actions = self.search.tree.arrays, self.search.work.actions
