@@ -25,6 +25,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import signal
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.synchronize import Barrier
@@ -131,6 +132,7 @@ def measured(measurement: Measurement, workers: int) -> list[Done]:
 def play(measurement: Measurement, barrier: Barrier, results: Any) -> None:
     """One worker: warms up for a few games, then counts."""
     os.environ["OMP_NUM_THREADS"] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as workers have it
     from nets import CompiledNet, Inference, make_net
 
     game, slots = load(measurement.game), measurement.settings.slots
