@@ -11,8 +11,8 @@ dead.
 
 import fcntl
 import functools
+import hashlib
 import json
-import math
 import os
 import pwd
 import re
@@ -21,14 +21,17 @@ import shutil
 import stat
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from base.errors import UserError
+from base.reading import LONGEST, checked_data, json_of
 
 StrPath = str | os.PathLike[str]
+
+CHECKSUM = "checksum"
 
 # .tmp: not yet under its name. .old: a folder that is being replaced.
 _LEFTOVER = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}\.(?P<kind>tmp|old)")
@@ -57,38 +60,38 @@ def write_text(path: StrPath, text: str) -> None:
 
 
 def write_json(path: StrPath, obj: object) -> None:
-    """Equal objects give equal bytes: keys in their own order, two spaces of indent, a newline at the end, no NaN."""
-    for where, number in _not_finite(obj):
-        raise UserError(f"{path}: expected finite numbers, got {number} at {where or 'the top'}")
+    """Equal objects give equal bytes: keys in their own order, two spaces of indent, a newline at the end, nothing that `read_json`
+    refuses."""
+    checked_data(obj, path)
     write_text(path, json.dumps(obj, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def read_json(path: StrPath) -> Any:
     """What `write_json` wrote. A file that is not JSON, or names a key of an object twice, is a UserError with its name."""
 
-    def refuse(constant: str) -> NoReturn:
-        raise UserError(f"{path}: expected finite numbers, got {constant}")
+    with open(path, "rb") as file:
+        return json_of(file.read(LONGEST + 1), path)
 
-    def finite(number: str) -> float:
-        return float(number) if math.isfinite(float(number)) else refuse(number)
 
-    def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
-            raise UserError(f"{path}: expected different keys in an object, got {twice!r} twice")
-        return found
+def write_sealed_json(path: StrPath, table: Mapping[str, Any]) -> None:
+    """`write_json` of an object and its checksum, for what must not be changed by hand."""
+    write_json(path, {**table, CHECKSUM: _checksum(table)})
 
-    try:
-        text = Path(path).read_bytes().decode()
-        return json.loads(text, parse_constant=refuse, parse_float=finite, object_pairs_hook=once_each)
-    except RecursionError:
-        raise UserError(f"{path}: expected JSON of fewer levels") from None
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}:{error.lineno}: expected JSON: {error.msg} (column {error.colno})") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}:{line}: expected JSON in UTF-8: {error.reason}") from None
+
+def read_sealed_json(path: StrPath, is_older: Callable[[dict[str, Any]], bool] = lambda table: False) -> dict[str, Any]:
+    """The object that `write_sealed_json` wrote, unchanged. `is_older`: whether an older version may have written it, without a
+    checksum."""
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise UserError(f"{path}: expected an object")
+    given = found.pop(CHECKSUM, None)
+    if given != _checksum(found) and not (given is None and is_older(found)):
+        raise UserError(f"{path}: expected the checksum of its content; the file was changed or damaged")
+    return found
+
+
+def _checksum(table: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(table, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 @contextmanager
@@ -290,14 +293,3 @@ def _sync_tree(folder: Path) -> None:
                 with open(path, "rb") as file:
                     os.fsync(file.fileno())
         sync_folder(Path(parent))
-
-
-def _not_finite(obj: object, where: str = "") -> Iterator[tuple[str, float]]:
-    if isinstance(obj, float) and not math.isfinite(obj):
-        yield where, obj
-    elif isinstance(obj, dict):
-        for key, value in obj.items():
-            yield from _not_finite(value, f"{where}.{key}" if where else str(key))
-    elif isinstance(obj, list | tuple):
-        for index, value in enumerate(obj):
-            yield from _not_finite(value, f"{where}[{index}]")

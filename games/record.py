@@ -27,6 +27,7 @@ from base.errors import UserError, nearest, short
 from base.files import StrPath
 from base.framed_log import MAGIC as LOG_MAGIC
 from base.framed_log import read_log
+from base.json_values import is_count, shown
 from games.engine.game import Game
 from games.engine.record_codec import ARRAYS, FIELDS, decode, encode, refuse
 from games.engine.rules import Rules
@@ -104,6 +105,13 @@ class GameRecord:
         first = int(self.policy_counts[:ply].sum())
         last = first + int(self.policy_counts[ply : ply + 1].sum())
         return self.policy_actions[first:last], self.probabilities[first:last], self.visits[first:last]
+
+    def noted(self, name: str, is_right: Callable[[Any], bool] = is_count) -> Any:
+        """An entry of the metadata that its reader cannot do without."""
+        value = self.metadata.get(name)
+        if not is_right(value):
+            refuse(f"{name} in the metadata", "none" if value is None else shown(value))
+        return value
 
     def first_position(self, game: Game) -> GameState:
         """The position that the game began from."""

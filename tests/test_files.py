@@ -28,11 +28,16 @@ from base.files import (
     write_json,
     write_text,
 )
+from base.reading import LEAST, MOST
 
 ROOT = Path(__file__).parents[1]
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text('aä\n"\\€'),
+    st.none()
+    | st.booleans()
+    | st.integers(LEAST, MOST)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text('aä\n"\\€'),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab."), inner, max_size=3),
     max_leaves=8,
 )

@@ -272,7 +272,7 @@ ARRAYS = {name: np.zeros(0, kind) for name, (kind, _) in record_codec.ARRAYS.ite
         ({"version": True}, {}, "version of its type, got True"),
         ({"players": [1, 2]}, {}, "players of its type"),
         ({"players": ["a"]}, {}, "players: 2 of them, got 1"),
-        ({"seed": 1 << 64}, {}, "a seed of 64 bits"),
+        ({"seed": 1 << 64}, {}, "whole numbers of 64 bits"),
         ({"seed": -1}, {}, "seed of its type, got -1"),
         ({"outcome": [2.0, 0.0]}, {}, r"an outcome in \[-1, 1\]"),
         ({"start": "zz"}, {}, "a first position in hexadecimal, got 'zz'"),
