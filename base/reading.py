@@ -5,7 +5,7 @@
     checked_data(value, "game record")      # the same bounds for what was made here, before it is written
 
 Both give text, whole numbers of 64 bits, finite numbers, lists and objects of at most DEEPEST levels, and each key of an object once.
-Without these bounds a number of 5,000 digits, NaN, half a character (a lone surrogate) or 5,000 levels are accepted and fail much later.
+Without these bounds a number of 5,000 digits, NaN, half a character or 5,000 levels are accepted and fail much later.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_what_is_within_the_bounds_comes_back():
 
 
 def test_an_object_of_many_equal_keys_is_refused_at_once():
-    text = "{" + ",".join(['"%d": 0' % (i % 99_999) for i in range(100_000)]) + "}"
+    text = "{" + ",".join(f'"{i % 99_999}": 0' for i in range(100_000)) + "}"
     start = time.perf_counter()
     with pytest.raises(UserError, match="got '0' twice"):
         json_of(text, "f")

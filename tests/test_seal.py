@@ -146,7 +146,9 @@ def test_a_key_that_others_can_read_signs_nothing(copied: Path, monkeypatch: Any
 
 def test_a_report_does_not_execute_the_rules_of_another_users_run(copied: Path, tmp_path: Path) -> None:
     rules = tmp_path / "rules.py"
-    rules.write_text(f"open({str(tmp_path / 'EXECUTED')!r}, 'w')\nfrom games.tic_tac_toe import game\n")
+    rules.write_text(
+        f"from pathlib import Path\nPath({str(tmp_path / 'EXECUTED')!r}).touch()\nfrom games.tic_tac_toe import game\n"
+    )
     foreign(copied, "game =", f'game = "{rules}"')
     with pytest.raises(
         UserError, match=r"expected --rules FILE with it, or --trust, .* execute the rules in .*rules\.py"

@@ -3,8 +3,8 @@
     runs/NAME/seal.json     {"configuration": hash of config.toml, "signature": of that hash, with this user's key, "checksum": …}
 
 A configuration can name code: a game's file, the command of an engine among the reference players. Who opens such a run and has not
-made it must agree to that, with --rules FILE or --trust. A run is this user's own where the signature is of the key in this user's cache
-folder, which no other user can read.
+made it must agree to that, with --rules FILE or --trust. A run is this user's own where the signature was made with the key in this
+user's cache folder, which no other user can read.
 """
 
 from __future__ import annotations

@@ -112,9 +112,8 @@ def read_progress(path: Path) -> Progress:
 def _about(path: Path) -> dict[str, Any]:
     about = read_sealed_json(path, is_older=lambda table: table.get("format") == 1)
     names = {"format", "sha256", *(each.name for each in fields(Progress))}
-    wanted = {1: names, FORMAT: names | {"configuration"}}.get(
-        about.get("format") if is_count(about.get("format")) else None
-    )
+    named = {1: names, FORMAT: names | {"configuration"}}
+    wanted = named.get(about["format"]) if is_count(about.get("format")) else None
     if set(about) != wanted:
         raise UserError(f"{path}: expected the counters of a run in format {FORMAT}")
     return about
@@ -126,7 +125,8 @@ def _progress(about: dict[str, Any], path: Path) -> Progress:
     is_list = isinstance(made, list) and all(map(is_count, made)) and made == sorted(made)
     if not are_counts or not is_list or not is_number(seconds) or seconds < 0 or len(made) != about["iterations"]:
         raise UserError(f"{path}: expected counters from 0 on, and the positions made by each iteration")
-    return Progress(*(tuple(made) if each.name == "made" else about[each.name] for each in fields(Progress)))
+    counters = {each.name: about[each.name] for each in fields(Progress)}
+    return Progress(**counters | {"made": tuple(made)})
 
 
 def _named(error: Exception, path: Path) -> str:

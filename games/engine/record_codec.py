@@ -17,8 +17,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from base.errors import UserError
-from base.reading import checked_data, json_of
 from base.json_values import is_count, is_number, is_text
+from base.reading import checked_data, json_of
 from games.types import Array
 
 FORMAT = 1

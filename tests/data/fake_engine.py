@@ -1,8 +1,8 @@
 """An engine that behaves as it is told: `python fake_engine.py uci|gtp MODE LOG [MOVE ...]`.
 
 It writes all that it hears to LOG and plays the moves given, one after the other. MODE is what it does when it is asked for a move:
-good, crash, illegal, silent, slow, garbage, noisy, endless, chatty, deaf, stubborn, refuse, resign, once (good, then crash). From the
-start on: mute (says nothing), broken (leaves), small (refuses the board).
+good, crash, illegal, silent, slow, garbage, noisy, endless, chatty, deaf, stubborn, refuse, resign, once (good, then crash), deep and
+certain (numbers of 5,000 digits). From the start on: mute (says nothing), broken (leaves), small (refuses the board).
 """
 
 import os
@@ -36,6 +36,11 @@ def misbehave():
         time.sleep(0.3)
     elif MODE == "garbage":
         sys.stdout.buffer.write(b"\xff\xfe\x00 bestmove\n\n   \ninfo score cp\ninfo depth x pv z9z9\n" * 1000)
+    elif MODE in ("deep", "certain"):
+        number = "9" * 5000
+        say(
+            f"info depth {number} score cp 1" if MODE == "deep" else f"info depth 1 multipv 3 score cp {number} pv d2d4"
+        )
     elif MODE == "noisy":
         sys.stderr.write("trouble " * 100_000)
         sys.stderr.flush()
