@@ -45,11 +45,14 @@ def short(text: object) -> str:
 
 
 def echoing(message: str, text: str) -> str:
-    """`message` with every repetition of `text`, or of a word of it, cut short."""
-    for part in (text, *text.split(), *re.split(r"[\s/:,;=]+", text)):
-        if len(part) > ECHOED:
-            message = message.replace(part, short(part))
-    return message
+    """`message` with every repetition of `text`, or of a word of it, cut short; in linear time."""
+    if len(text) > ECHOED:
+        message = short(text).join(message.split(text))
+    message = _LONG_WORD.sub(lambda word: short(word[0]), message)
+    return message if len(message) <= LONGEST else message[:LONGEST] + "…"
+
+
+_LONG_WORD = re.compile(rf"[^\s'\"]{{{ECHOED + 1},}}")
 
 
 def nearest(given: str, allowed: Iterable[str]) -> str:

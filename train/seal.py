@@ -64,12 +64,13 @@ def is_own(folder: Path) -> bool:
 def check_trust(folder: Path, config: Config, names_rules: bool = False) -> None:
     """Refuse to run code that the configuration of someone else's run names. `names_rules`: the user named the rules."""
     foreign = programs_of(config)
-    if not names_rules and split(config.game)[0] not in builtin_games():
-        foreign.insert(0, f"the rules in {short(split(config.game)[0])}")
+    rules = split(config.game)[0]
+    if not names_rules and rules not in builtin_games() and os.path.exists(rules):
+        foreign.insert(0, f"the rules in {short(rules)}")
     if foreign and not is_own(folder):
-        rules = "" if names_rules else "--rules FILE with it, or "
+        way = "--trust" if names_rules else "--rules FILE with it, or --trust"
         raise UserError(
-            f"{folder}: expected {rules}--trust, for this user did not make the run, and it would execute {', '.join(foreign)}"
+            f"{folder}: expected {way}, for this user did not make the run, and it would execute {', '.join(foreign)}"
         )
 
 
