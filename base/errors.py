@@ -22,6 +22,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,7 @@ from typing import Any, NoReturn
 
 MISUSE = 2  # the exit code of a user's mistake, as in argparse
 INTERRUPTED = 130  # 128 + SIGINT, as in shells
+TERMINATED = 143  # 128 + SIGTERM
 STDOUT_CLOSED = 141  # 128 + SIGPIPE: the exit code of `yes` in `yes | head`
 ECHOED = 100  # characters of the input that a message repeats; a FEN has fewer
 LONGEST = 4000  # characters of a message
@@ -147,13 +149,15 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
     | KeyboardInterrupt                            | nothing              | 130       |
     | BrokenPipeError (`| head` has ended)         | nothing              | 141       |
     | SystemExit                                   | nothing              | its own   |
+    | SIGTERM, as KeyboardInterrupt                | one line             | 143       |
     | anything else is a bug                       | its traceback        | 1         |
 
-    Warnings are one line as well. A closed standard output (`>&-`) is an error.
+    Warnings are one line as well. A closed standard output (`>&-`) is an error. Where a signal came and something else was raised, the
+    signal is the cause: an import that was interrupted fails in any manner.
     """
     code: Any
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # set while the program was starting (base/__init__.py)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    received: set[int] = set()
+    before: dict[int, Any] = {}
     warnings.formatwarning = lambda message, *_where: f"{program()}: warning: {message}\n"
     if sys.stdout is None:
         sys.exit(_complain("standard output: expected an open file, but it is closed"))
@@ -161,23 +165,54 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
         if isinstance(stream, io.TextIOWrapper):  # a terminal without × still gets the rest of the line
             stream.reconfigure(errors="replace")
     try:
+        before |= _handle_signals(received)
         try:
             code = main(sys.argv[1:] if argv is None else argv)
         except SystemExit as leaving:  # from argparse; the text of --help may still be unwritten
             code = leaving.code
         print(end="", flush=True)
     except UserError as error:
-        code = _complain(str(error))
+        code = _complain(str(error)) if not received else INTERRUPTED
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
         code = STDOUT_CLOSED
     except OSError as error:
-        code = _complain(
-            f"{error.strerror}: {short(error.filename)}" if error.filename else error.strerror or str(error)
-        )
+        words = f"{error.strerror}: {short(error.filename)}" if error.filename else error.strerror or str(error)
+        code = _complain(words) if not received else INTERRUPTED
+    except Exception:
+        if not received:
+            raise
+        code = INTERRUPTED
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if signal.SIGTERM in received and code == INTERRUPTED:
+        _complain("ended by SIGTERM")
+        code = TERMINATED
     _discard_unread_output()
     sys.exit(code)
+
+
+def _handle_signals(received: set[int]) -> dict[int, Any]:
+    """From now on SIGINT and SIGTERM raise KeyboardInterrupt and are noted in `received`; a second SIGTERM ends the process at once.
+    Returns the handlers to go back to."""
+
+    def interrupt(number: int, _frame: object) -> NoReturn:
+        received.add(number)
+        if number == signal.SIGTERM:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    # SIGINT is at its default while the program is starting (base/__init__.py); whoever ignores a signal still does.
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: handler for number, handler in before.items() if handler in usual}
+    for number in before:
+        signal.signal(number, interrupt)
+    return before
 
 
 def _complain(message: str) -> int:

@@ -200,23 +200,48 @@ def sync_folder(path: Path) -> None:
 
 
 def cache_folder(*parts: str) -> Path:
-    """$ZERMELO_CACHE, or $XDG_CACHE_HOME/zermelo, or ~/.cache/zermelo; joined with `parts`, made, and writable.
+    """$ZERMELO_CACHE, or $XDG_CACHE_HOME/zermelo, or ~/.cache/zermelo; joined with `parts`, made, and writable by this user alone.
 
-    Where that cannot be, a folder of this user's in the temporary folder, with one warning.
+    A cache holds code that is run: a folder that another user made or can write to is not used. Where there is none of one's own, it is
+    a folder of this user's in the temporary folder, with one warning.
     """
     home = os.environ.get("XDG_CACHE_HOME", "")
     home = home if os.path.isabs(home) else os.path.join(_home(), ".cache")  # XDG: relative paths are to be ignored
     root = Path(os.path.expanduser(os.environ.get("ZERMELO_CACHE", "")) or os.path.join(home, "zermelo"))
     folder = root.joinpath(*parts)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not root.is_dir():
+            root.parent.mkdir(parents=True, exist_ok=True)
+        _make_own(root, parts)
         if os.access(folder, os.W_OK | os.X_OK):
-            return folder
+            wrong = next((each for each in _levels(root, parts) if not _is_own(each)), None)
+            if wrong is None:
+                return folder
+            trouble = f"{wrong}: expected a folder of this user that nobody else can write to (chmod go-w)"
+        else:
+            trouble = f"{root}: cannot be written"
     except OSError:
-        pass
-    folder = _spare_cache(root).joinpath(*parts)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+        trouble = f"{root}: cannot be written"
+    spare = _spare_cache(root, trouble)
+    _make_own(spare, parts)
+    return spare.joinpath(*parts)
+
+
+def _levels(root: Path, parts: tuple[str, ...]) -> list[Path]:
+    """The root and the folders below it, down to the one that the parts name."""
+    return [root.joinpath(*parts[:i]) for i in range(len(parts) + 1)]
+
+
+def _make_own(root: Path, parts: tuple[str, ...]) -> None:
+    for each in _levels(root, parts):
+        with suppress(FileExistsError):
+            each.mkdir(mode=0o700)
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether this user alone can have put something into it."""
+    status = folder.stat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def _home() -> str:
@@ -229,15 +254,13 @@ def _home() -> str:
 
 
 @functools.cache
-def _spare_cache(root: Path) -> Path:
-    """A cache holds code that is run: a folder that another user could have made or can write is not used."""
+def _spare_cache(root: Path, trouble: str) -> Path:
     spare = Path(tempfile.gettempdir(), f"zermelo-{os.getuid()}")
     with suppress(FileExistsError):
         spare.mkdir(mode=0o700)
-    status = spare.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+    if spare.is_symlink() or not _is_own(spare):
         spare = Path(tempfile.mkdtemp(prefix="zermelo-"))
-    warnings.warn(f"{root}: cannot be written; the cache is in {spare} instead", stacklevel=3)
+    warnings.warn(f"{trouble}; the cache is in {spare} instead", stacklevel=3)
     return spare
 
 
