@@ -208,7 +208,7 @@ def _handle_signals(received: set[int]) -> dict[int, Any]:
         return {}
     # SIGINT is at its default while the program is starting (base/__init__.py); whoever ignores a signal still does.
     usual = (signal.SIG_DFL, signal.default_int_handler)
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     before = {number: handler for number, handler in before.items() if handler in usual}
     for number in before:
         signal.signal(number, interrupt)
@@ -216,12 +216,17 @@ def _handle_signals(received: set[int]) -> dict[int, Any]:
 
 
 def _complain(message: str) -> int:
-    lines = message.splitlines()
-    text = message if len(lines) <= 2 else " ".join(line.strip() for line in lines)
+    lines = ["".join(map(_visible, line)) for line in message.splitlines()]
+    text = "\n".join(lines) if len(lines) <= 2 else " ".join(line.strip() for line in lines)
     text = text if len(text) <= LONGEST else text[:LONGEST] + "…"
     with suppress(OSError):
         print(f"{program()}: error: {text}", file=sys.stderr)
     return MISUSE
+
+
+def _visible(character: str) -> str:
+    """Input is repeated in messages, and a terminal would obey its control characters."""
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
 def _discard_unread_output() -> None:

@@ -257,7 +257,7 @@ class LadderResults:
         """Turn SQLite's errors into one line with the file's name."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the second from damaged bytes in SQLite's own message
             raise UserError(f"{self.path}: expected a ladder's results: {error}") from None
 
 
