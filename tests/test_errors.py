@@ -148,6 +148,11 @@ def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     assert process.communicate(timeout=20)[1] == "" and process.returncode == 130
 
 
+def test_control_characters_of_the_input_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    code, _, err = ends(tmp_path, "raise UserError('got ' + chr(27) + '[31m' + chr(0) + 'ä')")
+    assert (code, err) == (2, "python -m prog: error: got \\x1b[31m\\x00ä\n")
+
+
 def test_sigterm_is_one_line_and_what_is_open_gets_closed(tmp_path: Path) -> None:
     process = start(
         tmp_path, "try:\n    print('ready', flush=True)\n    time.sleep(20)\nfinally: print('closed', flush=True)"

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from miniature import run, weights
 
 from base.errors import UserError
-from tests.miniature import run, weights
 from train.budget import Budget
 from train.run import opened, read_budget
 from train.run_reader import find
