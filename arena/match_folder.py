@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import time
 import warnings
 from collections import defaultdict
@@ -21,9 +22,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from base.errors import UserError
+from base.errors import UserError, short
 from base.files import StrPath, make_folder, read_json, write_json, write_text
 from base.framed_log import LogWriter
+from base.json_values import is_count, is_number
 from games import Game
 from games.record import GameRecord, read_records
 
@@ -56,7 +58,11 @@ class MatchFolder:
             write_json(about, wanted)
         self._log = LogWriter(self.folder / "games.log", report=report)
         try:
-            for record in read_records(self.folder / "games.log", game):
+            for number, record in enumerate(read_records(self.folder / "games.log", game)):
+                try:
+                    check_notes(record, game)
+                except UserError as error:
+                    raise UserError(f"{self.folder / 'games.log'}: game {number}: {error}") from None
                 self._found[record.metadata["block"]][record.metadata["game"]] = record
             kept = [record for _, block in sorted(self._found.items()) for _, record in sorted(block.items())]
             write_text(self.folder / "games.jsonl", "".join(as_line(game, record) for record in kept))
@@ -98,6 +104,26 @@ class MatchFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.close()
+
+
+def check_notes(record: GameRecord, game: Game) -> None:
+    """Refuse a record that no match wrote."""
+    players = range(game.players)
+
+    def is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+        return lambda value: isinstance(value, list) and len(value) == len(players) and all(map(fits, value))
+
+    for name in ("block", "game", "opening"):
+        record.noted(name)
+    record.noted("seats", is_list_of(lambda side: is_count(side) and side < 2))
+    record.noted("times", is_list_of(lambda times: isinstance(times, list) and all(map(is_number, times))))
+    for name in ("timed", "late"):
+        record.noted(name, is_list_of(is_count))
+    forfeit = re.match(r"player (\d) forfeits: ", record.ending)
+    if record.outcome is None or (record.ending and (forfeit is None or int(forfeit[1]) not in players)):
+        raise UserError(
+            f"game record: expected a game of a match with its outcome, got the ending '{short(record.ending)}'"
+        )
 
 
 def as_line(game: Game, record: GameRecord) -> str:

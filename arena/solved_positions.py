@@ -36,6 +36,7 @@ from base.errors import UserError
 from base.files import StrPath, cache_folder, file_lock, write_text
 from base.framed_log import LogWriter, read_log
 from base.local_workers import run_jobs
+from base.reading import json_of
 from base.seeds import generator, uniform
 from base.workers import Workers
 from classical.solvable import LATE, require
@@ -249,7 +250,7 @@ def cached(game: Game, what: Sequence[Any], make: Callable[[dict[str, Answer], K
 def _known(part: Path) -> dict[str, Answer]:
     """The answers of an interrupted run. A damaged log is deleted."""
     try:
-        return {line: answer for _, payload in read_log(part) for line, answer in [json.loads(payload)]}
+        return {line: answer for _, payload in read_log(part) for line, answer in [json_of(payload, part)]}
     except FileNotFoundError:
         return {}
     except ValueError:
@@ -274,13 +275,14 @@ def _read(path: Path, game: Game) -> Sample | None:
     """A stored sample; None where it is missing or damaged."""
     try:
         head, lines = path.read_bytes().decode().split("\n", 1)
-        header = json.loads(head)
+        header = json_of(head, path)
         if header["sha256"] != hashlib.sha256(lines.encode()).hexdigest():
             return None
         sample = Sample(unsolved=header["unsolved"], missing=header["missing"])
-        for each in map(json.loads, lines.splitlines()):
+        for each in (json_of(line, path) for line in lines.splitlines()):
             solved = solved_of(game, each["line"], each, each["stage"], each["source"])
-            assert solved is not None
+            if solved is None:
+                return None
             sample.positions.append(solved)
         return sample
     except (OSError, ValueError, KeyError, TypeError):

@@ -13,6 +13,7 @@ kernel_cache    machine code on disk
 lines           lines of standard input as they arrive, of bounded length
 local_workers   workers on this machine: processes, threads
 options         NAME:key=value, the grammar of the names of games, players and networks
+reading         JSON and TOML from outside, within bounds
 seeds           seeds with a purpose, and the random generator of kernels
 sent_files      files that jobs name, for workers that do not have them
 subprocesses    external programs, with lines in and out and a deadline for each

@@ -22,6 +22,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,7 @@ from typing import Any, NoReturn
 
 MISUSE = 2  # the exit code of a user's mistake, as in argparse
 INTERRUPTED = 130  # 128 + SIGINT, as in shells
+TERMINATED = 143  # 128 + SIGTERM
 STDOUT_CLOSED = 141  # 128 + SIGPIPE: the exit code of `yes` in `yes | head`
 ECHOED = 100  # characters of the input that a message repeats; a FEN has fewer
 LONGEST = 4000  # characters of a message
@@ -45,11 +47,14 @@ def short(text: object) -> str:
 
 
 def echoing(message: str, text: str) -> str:
-    """`message` with every repetition of `text`, or of a word of it, cut short."""
-    for part in (text, *text.split(), *re.split(r"[\s/:,;=]+", text)):
-        if len(part) > ECHOED:
-            message = message.replace(part, short(part))
-    return message
+    """`message` with every repetition of `text`, or of a word of it, cut short; in linear time."""
+    if len(text) > ECHOED:
+        message = short(text).join(message.split(text))
+    message = _LONG_WORD.sub(lambda word: short(word[0]), message)
+    return message if len(message) <= LONGEST else message[:LONGEST] + "…"
+
+
+_LONG_WORD = re.compile(rf"[^\s'\"]{{{ECHOED + 1},}}")
 
 
 def nearest(given: str, allowed: Iterable[str]) -> str:
@@ -144,13 +149,15 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
     | KeyboardInterrupt                            | nothing              | 130       |
     | BrokenPipeError (`| head` has ended)         | nothing              | 141       |
     | SystemExit                                   | nothing              | its own   |
+    | SIGTERM, as KeyboardInterrupt                | one line             | 143       |
     | anything else is a bug                       | its traceback        | 1         |
 
-    Warnings are one line as well. A closed standard output (`>&-`) is an error.
+    Warnings are one line as well. A closed standard output (`>&-`) is an error. Where a signal came and something else was raised, the
+    signal is the cause: an import that was interrupted fails in any manner.
     """
     code: Any
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # set while the program was starting (base/__init__.py)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    received: set[int] = set()
+    before: dict[int, Any] = {}
     warnings.formatwarning = lambda message, *_where: f"{program()}: warning: {message}\n"
     if sys.stdout is None:
         sys.exit(_complain("standard output: expected an open file, but it is closed"))
@@ -158,32 +165,68 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
         if isinstance(stream, io.TextIOWrapper):  # a terminal without × still gets the rest of the line
             stream.reconfigure(errors="replace")
     try:
+        before |= _handle_signals(received)
         try:
             code = main(sys.argv[1:] if argv is None else argv)
         except SystemExit as leaving:  # from argparse; the text of --help may still be unwritten
             code = leaving.code
         print(end="", flush=True)
     except UserError as error:
-        code = _complain(str(error))
+        code = _complain(str(error)) if not received else INTERRUPTED
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
         code = STDOUT_CLOSED
     except OSError as error:
-        code = _complain(
-            f"{error.strerror}: {short(error.filename)}" if error.filename else error.strerror or str(error)
-        )
+        words = f"{error.strerror}: {short(error.filename)}" if error.filename else error.strerror or str(error)
+        code = _complain(words) if not received else INTERRUPTED
+    except Exception:
+        if not received:
+            raise
+        code = INTERRUPTED
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if signal.SIGTERM in received and code == INTERRUPTED:
+        _complain("ended by SIGTERM")
+        code = TERMINATED
     _discard_unread_output()
     sys.exit(code)
 
 
+def _handle_signals(received: set[int]) -> dict[int, Any]:
+    """From now on SIGINT and SIGTERM raise KeyboardInterrupt and are noted in `received`; a second SIGTERM ends the process at once.
+    Returns the handlers to go back to."""
+
+    def interrupt(number: int, _frame: object) -> NoReturn:
+        received.add(number)
+        if number == signal.SIGTERM:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    # SIGINT is at its default while the program is starting (base/__init__.py); whoever ignores a signal still does.
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: handler for number, handler in before.items() if handler in usual}
+    for number in before:
+        signal.signal(number, interrupt)
+    return before
+
+
 def _complain(message: str) -> int:
-    lines = message.splitlines()
-    text = message if len(lines) <= 2 else " ".join(line.strip() for line in lines)
+    lines = ["".join(map(_visible, line)) for line in message.splitlines()]
+    text = "\n".join(lines) if len(lines) <= 2 else " ".join(line.strip() for line in lines)
     text = text if len(text) <= LONGEST else text[:LONGEST] + "…"
     with suppress(OSError):
         print(f"{program()}: error: {text}", file=sys.stderr)
     return MISUSE
+
+
+def _visible(character: str) -> str:
+    """Input is repeated in messages, and a terminal would obey its control characters."""
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
 def _discard_unread_output() -> None:

@@ -11,8 +11,8 @@ dead.
 
 import fcntl
 import functools
+import hashlib
 import json
-import math
 import os
 import pwd
 import re
@@ -21,14 +21,17 @@ import shutil
 import stat
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from base.errors import UserError
+from base.reading import LONGEST, checked_data, json_of
 
 StrPath = str | os.PathLike[str]
+
+CHECKSUM = "checksum"
 
 # .tmp: not yet under its name. .old: a folder that is being replaced.
 _LEFTOVER = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}\.(?P<kind>tmp|old)")
@@ -57,38 +60,38 @@ def write_text(path: StrPath, text: str) -> None:
 
 
 def write_json(path: StrPath, obj: object) -> None:
-    """Equal objects give equal bytes: keys in their own order, two spaces of indent, a newline at the end, no NaN."""
-    for where, number in _not_finite(obj):
-        raise UserError(f"{path}: expected finite numbers, got {number} at {where or 'the top'}")
+    """Equal objects give equal bytes: keys in their own order, two spaces of indent, a newline at the end, nothing that `read_json`
+    refuses."""
+    checked_data(obj, path)
     write_text(path, json.dumps(obj, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def read_json(path: StrPath) -> Any:
     """What `write_json` wrote. A file that is not JSON, or names a key of an object twice, is a UserError with its name."""
 
-    def refuse(constant: str) -> NoReturn:
-        raise UserError(f"{path}: expected finite numbers, got {constant}")
+    with open(path, "rb") as file:
+        return json_of(file.read(LONGEST + 1), path)
 
-    def finite(number: str) -> float:
-        return float(number) if math.isfinite(float(number)) else refuse(number)
 
-    def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
-            raise UserError(f"{path}: expected different keys in an object, got {twice!r} twice")
-        return found
+def write_sealed_json(path: StrPath, table: Mapping[str, Any]) -> None:
+    """`write_json` of an object and its checksum, for what must not be changed by hand."""
+    write_json(path, {**table, CHECKSUM: _checksum(table)})
 
-    try:
-        text = Path(path).read_bytes().decode()
-        return json.loads(text, parse_constant=refuse, parse_float=finite, object_pairs_hook=once_each)
-    except RecursionError:
-        raise UserError(f"{path}: expected JSON of fewer levels") from None
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}:{error.lineno}: expected JSON: {error.msg} (column {error.colno})") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}:{line}: expected JSON in UTF-8: {error.reason}") from None
+
+def read_sealed_json(path: StrPath, is_older: Callable[[dict[str, Any]], bool] = lambda table: False) -> dict[str, Any]:
+    """The object that `write_sealed_json` wrote, unchanged. `is_older`: whether an older version may have written it, without a
+    checksum."""
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise UserError(f"{path}: expected an object")
+    given = found.pop(CHECKSUM, None)
+    if given != _checksum(found) and not (given is None and is_older(found)):
+        raise UserError(f"{path}: expected the checksum of its content; the file was changed or damaged")
+    return found
+
+
+def _checksum(table: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(table, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 @contextmanager
@@ -197,23 +200,48 @@ def sync_folder(path: Path) -> None:
 
 
 def cache_folder(*parts: str) -> Path:
-    """$ZERMELO_CACHE, or $XDG_CACHE_HOME/zermelo, or ~/.cache/zermelo; joined with `parts`, made, and writable.
+    """$ZERMELO_CACHE, or $XDG_CACHE_HOME/zermelo, or ~/.cache/zermelo; joined with `parts`, made, and writable by this user alone.
 
-    Where that cannot be, a folder of this user's in the temporary folder, with one warning.
+    A cache holds code that is run: a folder that another user made or can write to is not used. Where there is none of one's own, it is
+    a folder of this user's in the temporary folder, with one warning.
     """
     home = os.environ.get("XDG_CACHE_HOME", "")
     home = home if os.path.isabs(home) else os.path.join(_home(), ".cache")  # XDG: relative paths are to be ignored
     root = Path(os.path.expanduser(os.environ.get("ZERMELO_CACHE", "")) or os.path.join(home, "zermelo"))
     folder = root.joinpath(*parts)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not root.is_dir():
+            root.parent.mkdir(parents=True, exist_ok=True)
+        _make_own(root, parts)
         if os.access(folder, os.W_OK | os.X_OK):
-            return folder
+            wrong = next((each for each in _levels(root, parts) if not _is_own(each)), None)
+            if wrong is None:
+                return folder
+            trouble = f"{wrong}: expected a folder of this user that nobody else can write to (chmod go-w)"
+        else:
+            trouble = f"{root}: cannot be written"
     except OSError:
-        pass
-    folder = _spare_cache(root).joinpath(*parts)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+        trouble = f"{root}: cannot be written"
+    spare = _spare_cache(root, trouble)
+    _make_own(spare, parts)
+    return spare.joinpath(*parts)
+
+
+def _levels(root: Path, parts: tuple[str, ...]) -> list[Path]:
+    """The root and the folders below it, down to the one that the parts name."""
+    return [root.joinpath(*parts[:i]) for i in range(len(parts) + 1)]
+
+
+def _make_own(root: Path, parts: tuple[str, ...]) -> None:
+    for each in _levels(root, parts):
+        with suppress(FileExistsError):
+            each.mkdir(mode=0o700)
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether this user alone can have put something into it."""
+    status = folder.stat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def _home() -> str:
@@ -226,15 +254,13 @@ def _home() -> str:
 
 
 @functools.cache
-def _spare_cache(root: Path) -> Path:
-    """A cache holds code that is run: a folder that another user could have made or can write is not used."""
+def _spare_cache(root: Path, trouble: str) -> Path:
     spare = Path(tempfile.gettempdir(), f"zermelo-{os.getuid()}")
     with suppress(FileExistsError):
         spare.mkdir(mode=0o700)
-    status = spare.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+    if spare.is_symlink() or not _is_own(spare):
         spare = Path(tempfile.mkdtemp(prefix="zermelo-"))
-    warnings.warn(f"{root}: cannot be written; the cache is in {spare} instead", stacklevel=3)
+    warnings.warn(f"{trouble}; the cache is in {spare} instead", stacklevel=3)
     return spare
 
 
@@ -290,14 +316,3 @@ def _sync_tree(folder: Path) -> None:
                 with open(path, "rb") as file:
                     os.fsync(file.fileno())
         sync_folder(Path(parent))
-
-
-def _not_finite(obj: object, where: str = "") -> Iterator[tuple[str, float]]:
-    if isinstance(obj, float) and not math.isfinite(obj):
-        yield where, obj
-    elif isinstance(obj, dict):
-        for key, value in obj.items():
-            yield from _not_finite(value, f"{where}.{key}" if where else str(key))
-    elif isinstance(obj, list | tuple):
-        for index, value in enumerate(obj):
-            yield from _not_finite(value, f"{where}[{index}]")

@@ -21,6 +21,7 @@ import multiprocessing
 import os
 import reprlib
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -38,6 +39,7 @@ from base.workers import AHEAD, Calls, InProcess, Jobs, Results, Task, WorkerDie
 T = TypeVar("T")
 R = TypeVar("R")
 
+PATIENCE = 10.0  # seconds without a result after which it is looked whether a worker is stopped
 GRACE = 5.0  # seconds for a worker without work to leave by itself
 QUOTA = Path("/sys/fs/cgroup/cpu.max")  # a container's share of the processors: microseconds of each period
 
@@ -99,6 +101,7 @@ class _LocalWorkers:
             raise UserError(f"expected 1 or more workers, got {size}")
         self.size = size
         self._members: list[_Member] = []
+        self._noted: set[str] = set()  # workers that are stopped, and were named
         self._is_running = False
 
     def run(self, task: Task[T, R], jobs: Iterable[T], *, ordered: bool = False) -> Results[R]:
@@ -125,7 +128,10 @@ class _LocalWorkers:
                     yield result
                 elif known.in_hand or known.waits_for:
                     busy = {each.connection: each for each in self._members if each.jobs}
-                    for connection in wait([*busy, *known.waits_for]):
+                    ready = wait([*busy, *known.waits_for], timeout=PATIENCE)
+                    if not ready:
+                        self._note_stopped(busy.values())
+                    for connection in ready:
                         if connection in busy:
                             known.done(*busy[connection].receive())
                 else:
@@ -133,6 +139,16 @@ class _LocalWorkers:
         finally:
             self._end([each for each in self._members if each.jobs])
             self._is_running = False
+
+    def _note_stopped(self, members: Iterable[_Member]) -> None:
+        """A worker that was stopped is alive and silent; without a word this would wait for it without end."""
+        stopped = {each.name for each in members if each.is_stopped()}
+        for name in sorted(stopped - self._noted):
+            with suppress(OSError):
+                print(
+                    f"waiting for worker {name}, which is stopped; kill -CONT continues it", file=sys.stderr, flush=True
+                )
+        self._noted = stopped
 
     def _has_room(self, task: Task[T, R]) -> bool:
         return len(self._members) < self.size or any(len(each.jobs) < task.in_hand for each in self._members)
@@ -210,6 +226,10 @@ class _Member:
     def is_alive(self) -> bool:
         raise NotImplementedError
 
+    def is_stopped(self) -> bool:
+        """By a signal, as Ctrl-Z or a debugger sends it."""
+        return False
+
     def manner(self) -> str:
         """How it ended."""
         raise NotImplementedError
@@ -235,6 +255,13 @@ class _Process(_Member):
 
     def is_alive(self) -> bool:
         return self.process.is_alive()
+
+    def is_stopped(self) -> bool:
+        command = ["ps", "-o", "state=", "-p", str(self.process.pid)]
+        with suppress(OSError, subprocess.TimeoutExpired):
+            done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
+            return done.stdout.strip()[:1] in ("T", "t")
+        return False
 
     def manner(self) -> str:
         code = self.process.exitcode

@@ -17,6 +17,8 @@ import types
 import typing
 from typing import Any, Literal, get_args, get_origin
 
+from base.reading import LEAST, MOST, is_unicode
+
 _SWITCH = {"on": True, "off": False, "true": True, "false": False, "1": True, "0": False}
 _WORDS = {int: "a whole number", float: "a finite number", str: "text"}
 
@@ -72,9 +74,11 @@ def checked(kind: Any, value: Any) -> Any:
         if not isinstance(value, list | tuple):
             raise misfit
         return tuple(checked(get_args(plain)[0], each) for each in value)
-    if plain is float and type(value) is int:
+    if plain is float and type(value) is int and abs(value) <= MOST:
         value = float(value)
     if type(value) is not plain or (plain is float and not math.isfinite(value)):
+        raise misfit
+    if (plain is int and not LEAST <= value <= MOST) or (plain is str and not is_unicode(value)):
         raise misfit
     if limits is not None and value not in limits:
         raise misfit

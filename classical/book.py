@@ -33,6 +33,7 @@ from tqdm import tqdm
 from base.errors import Arguments, UserError, nearest, run_command
 from base.files import StrPath, write_text
 from base.json_values import is_count
+from base.reading import json_of
 from base.seeds import Rng, uniform
 from games import CHANCE, Game, load
 from games.record import GameRecord, read_records
@@ -216,8 +217,8 @@ def _entry(where: str, line: str, game: Game) -> tuple[int, dict[int, tuple[int,
 
 def _parsed(line: str) -> Any:
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
+        return json_of(line, "book")
+    except UserError:
         return None
 
 

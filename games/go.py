@@ -448,7 +448,10 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         state.mover, state.passes = MARKS.index(mover.lower()) - 1, int(passes)
         if not was_there(state, state.hash):
             remember(state, state.hash)
-        for name in forbidden.upper().split(",") if forbidden else []:
+        points = forbidden.upper().split(",") if forbidden else []
+        if len(points) > cells:
+            raise ValueError(f"expected at most {cells} points forbidden by superko, got {len(points)}")
+        for name in points:
             point = names.index(name) if name in names[:cells] else OUTSIDE
             if state.board[point] != EMPTY or not can_stand(state, point):
                 raise ValueError(f"expected superko to forbid points that can be played otherwise, got '{name}'")

@@ -27,6 +27,7 @@ from base.errors import UserError, nearest, short
 from base.files import StrPath
 from base.framed_log import MAGIC as LOG_MAGIC
 from base.framed_log import read_log
+from base.json_values import is_count, shown
 from games.engine.game import Game
 from games.engine.record_codec import ARRAYS, FIELDS, decode, encode, refuse
 from games.engine.rules import Rules
@@ -105,11 +106,21 @@ class GameRecord:
         last = first + int(self.policy_counts[ply : ply + 1].sum())
         return self.policy_actions[first:last], self.probabilities[first:last], self.visits[first:last]
 
+    def noted(self, name: str, is_right: Callable[[Any], bool] = is_count) -> Any:
+        """An entry of the metadata that its reader cannot do without."""
+        value = self.metadata.get(name)
+        if not is_right(value):
+            refuse(f"{name} in the metadata", "none" if value is None else shown(value))
+        return value
+
     def first_position(self, game: Game) -> GameState:
         """The position that the game began from."""
         if self.start is None:
             return game.initial()
-        return np.frombuffer(self.start, game.rules.State).copy()[0]
+        try:
+            return game.restored(self.start)
+        except UserError as error:
+            raise UserError(f"game record: {error}") from None
 
     def replay(self, game: Game) -> Iterator[tuple[GameState, int]]:
         """Every position with its ply, from the first to the one after the last move. What does not fit is an error at once."""
@@ -133,7 +144,14 @@ class GameRecord:
         states = game.blanks(len(self) + 1)
         states[0] = self.first_position(game)
         scratch = np.zeros(game.rules.max_legal, np.int32), np.zeros(game.actions, np.int32)
-        ply, fault = game.kernel(replayer)(states, *scratch, self.moves, self._starts(), self.policy_actions)
+        is_doubtful = (
+            self.start is not None and "parse" in game.rules.derived
+        )  # its rules were only tried out from there
+        replay = game.kernel(replayer, checked=is_doubtful)
+        try:
+            ply, fault = replay(states, *scratch, self.moves, self._starts(), self.policy_actions)
+        except (IndexError, ZeroDivisionError) as error:
+            refuse("a first position that can be played from", error)
         if fault == OVER:
             raise UserError(f"ply {ply}: expected the game to be over here, got '{game.name_of(int(self.moves[ply]))}'")
         if fault == ILLEGAL:
@@ -158,9 +176,7 @@ class GameRecord:
             ids = getattr(self, name)
             if len(ids) and not 0 <= ids.min() <= ids.max() < game.actions:
                 refuse(f"{name} from 0 to {game.actions - 1}", f"{ids.min()} to {ids.max()}")
-        size = game.rules.State.itemsize
-        if self.start is not None and len(self.start) != size:
-            refuse(f"a first position of {size} bytes", f"{len(self.start)} bytes")
+        self.first_position(game)
         for name, values in (("players", self.players), ("outcome", self.outcome)):
             if values and len(values) != game.players:
                 refuse(f"{name}: {game.players} of them", len(values))
@@ -271,7 +287,7 @@ def make_record(
         actions += support
         shares += [target.get(action, 0.0) for action in support]
         numbers += [seen.get(action, 0) for action in support]
-    first = None if start is None else _bytes_of(game, start)
+    first = None if start is None else _bytes_of(game, game.restored(_bytes_of(game, start)))
     record = GameRecord(
         game.name,
         game.version,

@@ -20,7 +20,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from base.errors import UserError
 from base.files import make_folder, write_text
+from base.json_values import is_count, is_number, is_text
+from base.reading import json_of
 
 METRICS = "curves.jsonl"
 """The name of the file in a run's folder."""
@@ -57,12 +60,35 @@ class Rows:
         self.rows.append(row)
 
 
+class WarningRows(Rows):
+    """Findings, and names of those that are gone (monitor/warning_log.py)."""
+
+    def _is_sound(self, row: dict[str, Any]) -> bool:
+        if "gone" in row:
+            return isinstance(row["gone"], str)
+        lists = [row.get("causes"), row.get("advice")]
+        are_texts = all(is_text(each) or (isinstance(each, list) and all(map(is_text, each))) for each in lists)
+        return is_text(row.get("name")) and is_text(row.get("seen")) and are_texts
+
+
+class CalibrationRows(Rows):
+    """Bins of calibration by source, four numbers each (monitor/quality.py)."""
+
+    def _is_sound(self, row: dict[str, Any]) -> bool:
+        found = row.get("calibration")
+        return isinstance(found, dict) and all(
+            isinstance(bins, list)
+            and all(isinstance(each, list) and len(each) == 4 and all(map(is_number, each)) for each in bins)
+            for bins in found.values()
+        )
+
+
 class History(Rows):
     """The metrics: named numbers over games. Two lines of the same games are one point of each of their metrics."""
 
     def _is_sound(self, row: dict[str, Any]) -> bool:
         values = row.get("curves")
-        return isinstance(values, dict) and all(isinstance(value, int | float) for value in values.values())
+        return isinstance(values, dict) and all(map(is_number, values.values()))
 
     def add(self, games: int, values: Mapping[str, float]) -> None:
         """NaN and infinity are left out."""
@@ -90,7 +116,7 @@ def _line(row: Mapping[str, Any]) -> str:
 def _row(line: str) -> dict[str, Any] | None:
     """None where the line is damaged."""
     try:
-        row = json.loads(line)
-    except ValueError:
+        row = json_of(line, "line")
+    except UserError:
         return None
-    return row if isinstance(row, dict) and isinstance(row.get("games"), int) else None
+    return row if isinstance(row, dict) and is_count(row.get("games")) else None

@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 
 from tqdm import tqdm
 
-from monitor.history import CALIBRATION, METRICS, WARNINGS, History, Rows
+from monitor.history import CALIBRATION, METRICS, WARNINGS, CalibrationRows, History, WarningRows
 from monitor.tensorboard import Board, Media
 
 T = TypeVar("T")
@@ -28,8 +28,8 @@ class RunLog:
         """`folder`: the run's; `games`: where it stands when it begins or resumes."""
         self.folder, self.quiet = folder, quiet
         self.history = History(folder / METRICS, games)
-        self.warnings = Rows(folder / WARNINGS, games)
-        self.calibration = Rows(folder / CALIBRATION, games)
+        self.warnings = WarningRows(folder / WARNINGS, games)
+        self.calibration = CalibrationRows(folder / CALIBRATION, games)
         self._games = games
         self._texts: Mapping[str, str] = {}
         self._board: Board | None = None

@@ -68,7 +68,7 @@ def already(path: Path, game: Game, player: SelfPlayer, seed: int) -> set[int]:
     found = set()
     for _, payload in read_log(path):
         record = GameRecord.from_bytes(payload, game)
-        number = int(record.metadata.get("number", -1))
+        number = record.noted("number")
         if record.seed != derive(seed, "game", number) or record.metadata.get("net") != name:
             raise UserError(f"{path}: expected games of this player and seed, or none; another --out takes them")
         found.add(number)

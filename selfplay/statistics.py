@@ -46,7 +46,7 @@ class Statistics:
         lengths = [len(record) for record in records]
         full = sum(int(record.searched.sum()) for record in records)
         moves = Counter((record.start, record.moves.tobytes()) for record in records)
-        tried = [record.metadata["resigns"] for record in records if record.metadata.get("resigns")]
+        tried = [record.metadata["resigns"] for record in records if isinstance(record.metadata.get("resigns"), dict)]
         return cls(
             games=len(records),
             plies=sum(lengths),
@@ -60,7 +60,7 @@ class Statistics:
             openings=len({(record.start, record.moves[:OPENING].tobytes()) for record in records}),
             resigned=sum(record.ending == "resigned" for record in records),
             played_out=len(tried),
-            wrongly=sum(bool(each["wrong"]) for each in tried),
+            wrongly=sum(bool(each.get("wrong")) for each in tried),
             entropy=_entropy(records),
             surprise=_surprise(records),
         )

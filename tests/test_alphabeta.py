@@ -582,7 +582,7 @@ def test_threads_keep_the_time_and_count_all_nodes() -> None:
 
 
 def test_entries_half_written_by_another_thread_are_none() -> None:
-    table, ws = new_table(1), np.zeros(1, workspace(load("nim").rules))[0]
+    table, ws = new_table(1), np.zeros(1, np.dtype((np.record, workspace(load("nim").rules))))[0]
     key = np.uint64(0x0123456789ABCDEF)
     store(ws, table, key, 0, 1234, 3, 7, LOWER, True)
     found = find(table, key)

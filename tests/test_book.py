@@ -163,7 +163,7 @@ def test_a_book_of_other_keys_is_refused(saved):
         (2, '{"key": "ffffffffffffffff", "moves": {"a4": [1, 1]}}', "names of actions of tic_tac_toe, got 'a4'"),
         (2, '{"key": "ffffffffffffffff", "moves": {"a1": [1, 2]}}', r"a number of games and a sum .*, got \[1, 2\]"),
         (2, '{"key": "ffffffffffffffff", "moves": {"a1": [0, 0]}}', r"a number of games and a sum .*, got \[0, 0\]"),
-        (2, '{"key": "ffffffffffffffff", "moves": {"a1": [1, NaN]}}', "a number of games and a sum"),
+        (2, '{"key": "ffffffffffffffff", "moves": {"a1": [1, NaN]}}', "a position as in"),
     ],
 )
 def test_a_malformed_line_is_named(saved, number, line, complaint):

@@ -187,6 +187,8 @@ def test_a_program_without_output_is_not_an_engine(log, monkeypatch):
     [
         ("crash", r"left with exit code 3 \(out of cheese\)"),
         ("illegal", "illegal move 'e2e5'"),
+        ("deep", "a number of 5000 digits"),
+        ("certain", "a number of 5000 digits"),
         ("silent", "no move within 250 ms"),
         ("chatty", "no move within 250 ms"),
         ("stubborn", "no move within 250 ms"),

@@ -148,6 +148,30 @@ def test_ctrl_c_is_quiet(tmp_path: Path) -> None:
     assert process.communicate(timeout=20)[1] == "" and process.returncode == 130
 
 
+def test_control_characters_of_the_input_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    code, _, err = ends(tmp_path, "raise UserError('got ' + chr(27) + '[31m' + chr(0) + 'ä')")
+    assert (code, err) == (2, "python -m prog: error: got \\x1b[31m\\x00ä\n")
+
+
+def test_sigterm_is_one_line_and_what_is_open_gets_closed(tmp_path: Path) -> None:
+    process = start(
+        tmp_path, "try:\n    print('ready', flush=True)\n    time.sleep(20)\nfinally: print('closed', flush=True)"
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=20)
+    assert (out, err, process.returncode) == ("closed\n", "python -m prog: error: ended by SIGTERM\n", 143)
+
+
+@pytest.mark.parametrize(
+    "raised", ["ImportError('half a module')", "UserError('half a file')", "OSError(4, 'interrupted')"]
+)
+def test_whatever_an_interrupted_call_raises_ctrl_c_ends_with_its_own_code(raised: str, tmp_path: Path) -> None:
+    """As where torch is imported: its own code turns the interrupt into another error."""
+    body = f"try: os.kill(os.getpid(), 2); time.sleep(20)\nexcept KeyboardInterrupt: raise {raised} from None"
+    assert ends(tmp_path, body) == (130, "", "")
+
+
 @pytest.mark.parametrize("body", ["print('x' * 10**7)", "for _ in range(10**6): print('x')", "print('x')", PARSER])
 def test_a_closed_pipe_behind_stdout_ends_the_command_quietly(tmp_path: Path, body: str) -> None:
     reader, writer = os.pipe()

@@ -28,11 +28,16 @@ from base.files import (
     write_json,
     write_text,
 )
+from base.reading import LEAST, MOST
 
 ROOT = Path(__file__).parents[1]
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text('aä\n"\\€'),
+    st.none()
+    | st.booleans()
+    | st.integers(LEAST, MOST)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text('aä\n"\\€'),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab."), inner, max_size=3),
     max_leaves=8,
 )
@@ -349,11 +354,30 @@ def test_a_fallback_cache_that_others_may_write_is_not_used(tmp_path: Path, monk
         assert open_to_all not in cache_folder("a").parents
 
 
+@pytest.mark.parametrize("level", ["cache", "cache/kernels", "cache/kernels/deep"])
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
+def test_a_cache_folder_that_others_can_write_to_is_not_used(
+    level: str, mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZERMELO_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spare"))
+    (tmp_path / "spare").mkdir()
+    files._spare_cache.cache_clear()
+    used = cache_folder("kernels", "deep")
+    assert used == tmp_path / "cache/kernels/deep"
+    assert all(path.stat().st_mode & 0o777 == 0o700 for path in (used, used.parent, used.parent.parent))
+    (tmp_path / level).chmod(mode)
+    with pytest.warns(UserWarning, match=rf"{level}: expected a folder of this user that nobody else can write to"):
+        assert cache_folder("kernels", "deep").is_relative_to(tmp_path / "spare")
+    files._spare_cache.cache_clear()
+
+
 def test_the_cache_of_an_empty_home_is_the_user_s_and_a_tilde_is_it_too(monkeypatch):
     for name in ("ZERMELO_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)
     monkeypatch.setattr(os, "access", lambda *_: True)
+    monkeypatch.setattr(files, "_is_own", lambda folder: True)
     monkeypatch.setenv("HOME", "")
     assert cache_folder("a") == Path(pwd.getpwuid(os.getuid()).pw_dir, ".cache/zermelo/a")
     monkeypatch.setenv("HOME", "/home/ernst")

@@ -79,3 +79,25 @@ def test_calibration_of_honest_guesses_lies_on_the_diagonal() -> None:
     assert sum(each.n for each in found) == 20_000
     assert all(abs(each.expected - each.outcome) < 4 * each.error for each in found)
     assert not all(abs(each.expected + each.outcome) < 4 * each.error for each in found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"games": 16, "curves": {"loss/policy": NaN}}',
+        '{"games": 16, "curves": {"loss/policy": "1"}}',
+        '{"games": 16, "curves": {"loss/policy": ' + "9" * 5000 + "}}",
+        '{"games": 16, "curves": {"\\ud800": 1}}',
+        '{"games": true, "curves": {}}',
+        '{"games": -1, "curves": {}}',
+        '{"games": 16, "curves": ' + "[" * 5000 + "]" * 5000 + "}",
+        "null",
+    ],
+)
+def test_a_damaged_line_is_dropped_and_the_run_resumes(line, tmp_path):
+    path = tmp_path / "curves.jsonl"
+    History(path, games=0).add(8, {"loss/policy": 1.0})
+    with open(path, "a") as file:
+        file.write(line + "\n")
+    History(path, games=24).add(24, {"loss/policy": 2.0})
+    assert History(path).series("loss/policy") == ([8, 24], [1.0, 2.0])

@@ -1,5 +1,6 @@
 """The ladder: results that are never lost nor counted twice, pairings that tell, one scale, reports that stand alone."""
 
+import contextlib
 import json
 import os
 import re
@@ -192,6 +193,54 @@ def test_a_file_that_is_no_ladder_of_the_game_is_one_line(tmp_path, how, words):
         opened.counts()
     assert "\n" not in str(told.value) and str(path) in str(told.value)
     assert not path.is_file() or path.read_bytes() == before
+
+
+def changed(path, statement, *values):
+    """As someone else, or a damaged byte, could change it."""
+    with contextlib.closing(sqlite3.connect(path)) as base, base:
+        base.execute("PRAGMA ignore_check_constraints = ON")
+        base.execute(statement, values)
+
+
+@pytest.mark.parametrize(
+    ("statement", "values", "words"),
+    [
+        ("UPDATE blocks SET result = -1", (), r"got a row of blocks with number, result, is_new = \(0, -1, 1\)"),
+        ("UPDATE blocks SET result = 99", (), r"got a row of blocks with .* = \(0, 99, 1\)"),
+        ("UPDATE blocks SET result = 'x'", (), r"got a row of blocks with .* = \(0, 'x', 1\)"),
+        ("UPDATE blocks SET result = 1.5", (), "got a row of blocks"),
+        ("UPDATE blocks SET is_new = 2", (), "got a row of blocks"),
+        ("UPDATE blocks SET a = 77", (), "got a row of blocks"),
+        ("UPDATE pairs SET given = 'many'", (), "got a row of pairs"),
+        ("UPDATE players SET text = ? WHERE id = 1", (b"\xff\xfe",), "got a row of players"),
+        (
+            "UPDATE players SET text = text || char(27) || '[31m'",
+            (),
+            r"expected players' texts on one line, got '.*x1b\[31m'",
+        ),
+        ("CREATE VIEW v AS SELECT 1", (), "got a view among its tables"),
+        ("CREATE TRIGGER t AFTER INSERT ON blocks BEGIN SELECT 1; END", (), "got a trigger among its tables"),
+    ],
+)
+def test_a_file_whose_content_was_changed_is_one_line(ladder_file, statement, values, words):
+    add(ladder_file)
+    changed(ladder_file.path, statement, *values)
+    with pytest.raises(UserError, match=words) as told:
+        LadderResults(ladder_file.path, NIM)
+    assert "\n" not in str(told.value) and str(ladder_file.path) in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["<img src=x>", "a`b", "``", "a|b", "[x](javascript:1)", "a\nb"])
+def test_a_players_name_is_text_in_the_markdown(name, ladder_file):
+    add(ladder_file)
+    ladder = Ladder(NIM, ["random", "uct:sims=10"], ladder_file)
+    shown = Standings(NIM, ladder.ratings(), ladder.counts, dict.fromkeys(ladder.players, name)).markdown()
+    (row, *_) = [line for line in shown.splitlines() if line.startswith("| 1 |")]
+    cell = re.split(r"(?<!\\)\|", row)[2].strip()
+    fence = re.match("`+", cell)[0]
+    inner = cell[len(fence) : -len(fence)]
+    assert cell.endswith(fence) and fence not in re.findall("`+", inner)
+    assert inner.replace("\\|", "|").strip() == " ".join(name.split())
 
 
 def test_the_default_file_is_named_after_the_game_and_its_options():

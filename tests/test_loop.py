@@ -16,6 +16,7 @@ import pytest
 from miniature import GAME, TINY, moments, run, tiny, weights
 
 from base.errors import UserError
+from base.framed_log import LogWriter
 from checkpoints import all_of, load, verify
 from games.record import read_records
 from train.__main__ import parser
@@ -246,6 +247,16 @@ def test_torn_or_damaged_log_costs_only_the_games_in_it(torn: bool, whole: Path,
     run(folder, GAMES, said=said)
     assert sum("dropped" in line if torn else "can be read" in line for line in said) == 1
     assert_same(folder, whole)
+
+
+def test_a_sound_frame_that_holds_no_game_is_passed_over_like_a_damaged_one(whole: Path, tmp_path: Path) -> None:
+    folder, said = tmp_path / "run", []
+    run(folder, 16)
+    with LogWriter(folder / "games" / "000001.log") as log:
+        log.append(b"no game")
+    run(folder, GAMES, said=said)
+    assert [line for line in said if "game record: expected bytes that begin with" in line and "can be read" in line]
+    assert_budget_free_equal(folder, tmp_path)
 
 
 @pytest.mark.parametrize("size", [400, 3000, 6000])

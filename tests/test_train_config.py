@@ -69,7 +69,7 @@ def test_difference_names_key_and_both_values() -> None:
         ("seed=true", "seed: expected a whole number, got true"),
         ("search.solve=1", "search.solve: expected true or false, got 1"),
         ("learning.rate=0", "learning.rate: expected a number above 0"),
-        ("learning.rate=inf", "learning.rate: expected a finite number, got inf"),
+        ("learning.rate=inf", 'learning.rate: expected a finite number, got "inf"'),
         ("learning.precision=fp8", 'learning.precision: expected one of auto, fp32, bf16, got "fp8"'),
         ("search=1", "search: expected a section, got 1"),
         ("evaluation.reference_players=random", 'evaluation.reference_players: expected a list, got "random"'),

@@ -451,6 +451,32 @@ def test_workers_leave_within_two_seconds_when_their_parent_is_killed(tmp_path: 
     assert err == ""
 
 
+def stop_and_square(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return number * number
+
+
+def test_a_stopped_worker_is_named_and_continued_it_gives_its_result(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(local_workers, "PATIENCE", 0.2)
+    said = ""
+
+    def go_on() -> None:
+        nonlocal said
+        until = time.monotonic() + 60
+        while "is stopped" not in said and time.monotonic() < until:
+            time.sleep(0.1)
+            said += capfd.readouterr().err
+        os.kill(int(said.split("process ")[1].split(",")[0]), signal.SIGCONT)
+
+    helper = threading.Thread(target=go_on)
+    helper.start()
+    assert list(run_jobs(stop_and_square, [7], 1)) == [(0, 49)]
+    helper.join()
+    assert said.count("waiting for worker process ") == 1 and "; kill -CONT continues it\n" in said
+
+
 # After one line the workers are only starting; after three they work.
 @pytest.mark.parametrize(("lines", "delay"), [(3, 0), (1, 0), (1, 0.05), (1, 0.1)])
 def test_ctrl_c_stops_everything_at_once_and_quietly(tmp_path: Path, lines: int, delay: float) -> None:

@@ -72,6 +72,9 @@ def parser() -> Arguments:
     found.add_argument("--eval-only", action="store_true", help="fit the linear EVAL to games and stop; no network")
     found.add_argument("--records", metavar="RUN", help="with --eval-only: the games of a run, or a folder of them")
     found.add_argument("--out", metavar="PATH", help="with --eval-only: where the weights go")
+    found.add_argument(
+        "--trust", action="store_true", help="start the programs that the configuration of someone else's run names"
+    )
     found.add_argument("--device", metavar="D", help="where the network runs and learns, as torch names it")
     return found
 

@@ -13,14 +13,14 @@ renamed (`RENAMED`) are accepted under their old names too, in files and in `--s
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from base.errors import UserError, nearest, nearest_of
+from base.errors import UserError, nearest, nearest_of, short
+from base.reading import toml_of
 from base.values import Misfit, checked
 from games import Game
 from mcts.puct import PUCT
@@ -105,11 +105,9 @@ def changed(config: Config, changes: Iterable[str]) -> Config:
 def read(path: Path, stored: bool = False) -> dict[str, Any]:
     """A TOML file, its keys known and its values of their types; `stored`: that of a run, which may be older than this program."""
     try:
-        table = tomllib.loads(path.read_bytes().decode())
+        table = toml_of(path.read_bytes(), path)
     except FileNotFoundError:
         raise UserError(f"{path}: expected a configuration in TOML, found no such file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: expected TOML: {error}") from None
     if stored:
         table = _renewed(table)
     try:
@@ -166,10 +164,13 @@ def _of_change(change: str) -> dict[str, Any]:
     key, equals, text = change.partition("=")
     names = key.strip().split(".")
     if not equals or not all(names):
-        raise UserError(f"set: expected key=value, got '{change}'")
+        raise UserError(f"set: expected key=value, got '{short(change)}'")
+    if len(names) > 2:
+        raise UserError(f"unknown key '{short(key)}': expected section.name")
     try:
-        value: Any = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        given = toml_of(f"value = {text}", "set")
+        value: Any = given["value"] if len(given) == 1 else text.strip()
+    except UserError:
         value = text.strip()
     for name in reversed(names):
         value = {name: value}
@@ -203,10 +204,10 @@ def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
     given: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
-            raise UserError(f"unknown key '{where}{key}'{_near(key, known, where)}")
+            raise UserError(f"unknown key '{short(where + key)}'{_near(key, known, where)}")
         if is_dataclass(hints[key]):
             if not isinstance(value, dict):
-                raise UserError(f"{where}{key}: expected a section, got {_written(value)}")
+                raise UserError(f"{where}{key}: expected a section, got {short(_written(value))}")
             section = _variant(value) if hints[key] is SearchSettings else hints[key]
             given[key] = _build(section, value, f"{where}{key}.")
         else:
@@ -250,7 +251,7 @@ def _checked(kind: Any, value: Any, where: str) -> Any:
     try:
         return checked(kind, value)
     except Misfit as wrong:
-        raise UserError(f"{where}: expected {wrong.expected}, got {_written(wrong.got)}") from None
+        raise UserError(f"{where}: expected {wrong.expected}, got {short(_written(wrong.got))}") from None
 
 
 def _written(value: Any) -> str:

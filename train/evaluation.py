@@ -30,6 +30,7 @@ from arena.solved_positions import draw_positions
 from arena.tally import Estimate
 from base.errors import UserError, require
 from base.files import read_json
+from base.json_values import is_number
 from base.options import written
 from base.workers import Workers
 from games import Game
@@ -83,7 +84,18 @@ def read_evaluation(path: Path) -> Evaluation:
     table = read_json(path)
     if isinstance(table, dict) and "curves" in table:
         table["metrics"] = table.pop("curves")
-    return Evaluation(**table)
+    is_sound = isinstance(table, dict) and set(table) <= {"line", "metrics", "details", "elo"}
+    if is_sound:
+        line, metrics, details, elo = (table.get(name, usual) for name, usual in _USUAL.items())
+        is_sound = isinstance(line, str) and isinstance(metrics, dict) and isinstance(details, dict)
+        is_sound = is_sound and isinstance(elo, list) and len(elo) in (0, 3) and all(map(is_number, elo))
+        is_sound = is_sound and all(map(is_number, metrics.values()))
+    if not is_sound:
+        raise UserError(f"{path}: expected an evaluation: a line, metrics, details and an elo")
+    return Evaluation(line, metrics, details, tuple(elo))
+
+
+_USUAL: dict[str, Any] = {"line": "", "metrics": {}, "details": {}, "elo": []}
 
 
 class Evaluate(Protocol):

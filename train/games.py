@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -26,10 +27,10 @@ class GameLog:
         self.games: dict[int, GameRecord] = {}
         others = 0
         if self.path.exists():
-            repair(self.path, report)
+            repair(self.path, game, report)
         self._log = LogWriter(self.path, report=report)
         for _, payload in read_log(self.path):
-            record = GameRecord.from_bytes(payload, game)
+            record = game_of(payload, game)
             if record.metadata.get("net") == net:
                 self.games[number_of(record)] = record
             else:
@@ -58,7 +59,8 @@ class GameLog:
 
 
 def number_of(record: GameRecord) -> int:
-    return int(record.metadata["number"])
+    number: int = record.noted("number")
+    return number
 
 
 def games_of(folder: Path, iteration: int, game: Game, report: Callable[[str], object]) -> list[GameRecord]:
@@ -67,29 +69,48 @@ def games_of(folder: Path, iteration: int, game: Game, report: Callable[[str], o
     if not path.exists():
         report(f"{path}: the games of this iteration are gone; resuming without them")
         return []
-    repair(path, report)
+    repair(path, game, report)
     return in_order(path, game)
 
 
 def in_order(path: Path, game: Game, on_damage: Literal["raise", "skip"] = "raise") -> list[GameRecord]:
     """By their numbers; of a number played twice, the later one. Nothing on disk changes."""
-    records = (GameRecord.from_bytes(payload, game) for _, payload in read_log(path, on_damage=on_damage))
-    found = {number_of(record): record for record in records}
+    found: dict[int, GameRecord] = {}
+    for _, payload in read_log(path, on_damage=on_damage):
+        try:
+            record = game_of(payload, game)
+        except UserError as error:
+            if on_damage == "raise":
+                raise UserError(f"{path}: {error}") from None
+            continue
+        found[number_of(record)] = record
     return [found[number] for number in sorted(found)]
 
 
-def repair(path: Path, report: Callable[[str], object]) -> None:
-    """Make a damaged log whole again: the frames that can be read go into a new one, the old one stays as `*.log.damaged`."""
+def game_of(payload: bytes, game: Game) -> GameRecord:
+    """A game of a run: a record with a number."""
+    record = GameRecord.from_bytes(payload, game)
+    number_of(record)
+    return record
+
+
+def repair(path: Path, game: Game, report: Callable[[str], object]) -> None:
+    """Make a damaged log whole again: the games that can be read go into a new one, the old one stays as `*.log.damaged`."""
     try:
-        for _ in read_log(path):
-            pass
+        for offset, payload in read_log(path):
+            try:
+                game_of(payload, game)
+            except UserError as error:
+                raise UserError(f"{path}: frame at {offset}: {error}") from None
         return
     except UserError as error:
         reason = str(error)
-    try:
-        frames = [payload for _, payload in read_log(path, on_damage="skip")]
-    except UserError:  # not even a log
-        frames = []
+    frames = []
+    with suppress(UserError):  # not even a log
+        for _, payload in read_log(path, on_damage="skip"):
+            with suppress(UserError):
+                game_of(payload, game)
+                frames.append(payload)
     fresh = path.with_suffix(".new")
     fresh.unlink(missing_ok=True)
     with LogWriter(fresh) as log:

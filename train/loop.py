@@ -30,6 +30,7 @@ from base.errors import UserError
 from base.seeds import derive
 from base.workers import Workers
 from checkpoints import Card, commit, keep_every, pack, save, verify
+from checkpoints.store import hash_of, weights_of
 from games import load
 from games.record import GameRecord
 from monitor.log import RunLog
@@ -118,7 +119,7 @@ class Loop:
 
     def restore(self) -> None:
         """Resume from the newest state that can be read, or begin."""
-        found = newest(self.run.states, self.log.say)
+        found = newest(self.run.states, self.log.say, self.run.sealed)
         if found is None:
             self.begin()
             return
@@ -153,14 +154,17 @@ class Loop:
     def save(self) -> None:
         self.progress = replace(self.progress, seconds=self.seconds)
         self._began = time.monotonic()
-        save_state(self.run.states, self.progress, self.learner.tensors())
+        save_state(self.run.states, self.progress, self.learner.tensors(), self.run.sealed)
 
     def checkpoint(self) -> None:
-        """Of the mean of the weights, which plays next. One that is there already stays, unless it is damaged."""
+        """Of the mean of the weights, which plays next. One that is there already stays, unless it is damaged or of other weights."""
         path = self.run.checkpoint(self.progress.games)
         if path.exists():
             try:
-                self._net = verify(path, self.game).short
+                card = verify(path, self.game)
+                if card.weights != (wanted := hash_of(weights_of(self.learner.mean))):
+                    raise UserError(f"{path}: expected the weights {wanted[:19]}…, got others, {card.weights[:19]}…")
+                self._net = card.short
                 return
             except (UserError, OSError) as error:
                 self.log.say(f"{error}; written again")

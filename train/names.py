@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from base.errors import UserError
+from base.errors import UserError, short
 
 RUNS = Path("runs")
 
 
 def folder_of(name: str) -> Path:
     """`runs/NAME`; a path is taken as it is."""
-    if not name or not name.isprintable():
-        raise UserError(f"run: expected a name, got {name!r}")
+    if not name or not name.isprintable() or name in (".", ".."):
+        raise UserError(f"run: expected a name, got {short(name)!r}")
     return Path(name) if "/" in name else RUNS / name
 
 

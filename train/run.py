@@ -1,6 +1,7 @@
 """A run's folder: its files, who may write to it, and the configuration that it resumes with.
 
 runs/NAME/config.toml                     the configuration, every key
+         seal.json                        its hash, signed by the user who made the run (`train/seal.py`)
          budget.json                      how long it runs
          games/000012.log                 the games of an iteration (`train/games.py`)
          state/000012/                    counters and tensors to resume from (`train/state.py`)
@@ -16,21 +17,25 @@ runs/NAME/config.toml                     the configuration, every key
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from base.errors import UserError
-from base.files import file_lock, make_folder, read_json, remove_leftovers, write_json, write_text
+from base.errors import UserError, short
+from base.files import file_lock, make_folder, read_sealed_json, remove_leftovers, write_sealed_json, write_text
+from base.json_values import is_count, is_number
 from monitor.history import METRICS
 from train.budget import Budget
 from train.config import Config, differences, of_table, read, settings, to_toml
 from train.names import folder_of as folder_of
 from train.names import name_for as name_for
+from train.seal import CONFIGURATION, check_seal, check_trust, hash_of_configuration, seal
 
 MADE = ("games", "state", "checkpoints", METRICS)
 """What depends on the configuration: until one of these exists, the configuration may change."""
+LOCK = ".lock"
 BY_FILES = ("supervised.files", "supervised.sha256")  # of the configuration, set by --from-games
 
 
@@ -40,6 +45,8 @@ class Run:
     folder: Path
     config: Config
     budget: Budget
+    sealed: str
+    """The hash of the configuration's file."""
 
     @property
     def games(self) -> Path:
@@ -84,7 +91,7 @@ def command_for(name: str, config: Config, usual: Config, budget: Budget, games:
 
 def stored(folder: Path) -> Config | None:
     """The configuration that a run began with; None where there is no run."""
-    path = folder / "config.toml"
+    path = folder / CONFIGURATION
     if not path.is_file():
         return None
     table = read(path, stored=True)
@@ -94,31 +101,51 @@ def stored(folder: Path) -> Config | None:
 
 
 @contextmanager
-def opened(name: str, config: Config, budget: Budget | None, report: Callable[[str], object]) -> Iterator[Run]:
+def opened(
+    name: str, config: Config, budget: Budget | None, report: Callable[[str], object], trust: bool = False
+) -> Iterator[Run]:
     """A run under this name, new or resumed, locked for other processes meanwhile. A configuration other than the run's own is refused
-    once it has made something."""
+    once it has made something; so are, without `trust`, external programs in the run of another user."""
     folder = folder_of(name)
+    _refuse_other_folders(folder)
     make_folder(folder)
     with _sole_writer(folder):
         remove_leftovers(folder)
         before = stored(folder)
+        is_begun = any((folder / name).exists() for name in MADE)
+        if before is not None and is_begun:
+            check_seal(folder)
+        if before is not None and not trust:
+            check_trust(folder, config, names_rules=True)
         if before is None:
-            write_text(folder / "config.toml", to_toml(config))
+            write_text(folder / CONFIGURATION, to_toml(config))
         elif changed := differences(before, config):
             words = "; ".join(changed)
-            if any((folder / name).exists() for name in MADE):
+            if is_begun:
                 raise UserError(
                     f"{folder}: expected the configuration it began with, got {words}; another --run takes it"
                 )
             report(f"{folder}: nothing is made yet, so the configuration may change, {words}")
-            write_text(folder / "config.toml", to_toml(config))
-        yield Run(name, folder, config, _settled(folder, budget, report))
+            write_text(folder / CONFIGURATION, to_toml(config))
+        seal(folder)
+        yield Run(name, folder, config, _settled(folder, budget, report), hash_of_configuration(folder))
+
+
+def _refuse_other_folders(folder: Path) -> None:
+    """A folder without a configuration is a run's only where it is new, or its first process was killed at once."""
+    if not os.path.lexists(folder) or (folder / CONFIGURATION).is_file():
+        return
+    others = [
+        path.name for path in folder.iterdir() if path.name != LOCK and not path.name.startswith(f".{CONFIGURATION}.")
+    ]
+    if others:
+        raise UserError(f"{folder}: expected a run, or a new or empty folder for one; it holds {short(min(others))!r}")
 
 
 @contextmanager
 def _sole_writer(folder: Path) -> Iterator[None]:
     try:
-        lock = file_lock(folder / ".lock", wait=False)
+        lock = file_lock(folder / LOCK, wait=False)
         lock.__enter__()
     except UserError:
         raise UserError(f"{folder}: expected this process alone, but another one has this run open") from None
@@ -133,13 +160,20 @@ def _settled(folder: Path, budget: Budget | None, report: Callable[[str], object
     path = folder / "budget.json"
     before = None
     if path.is_file():
-        try:
-            before = Budget(**read_json(path))
-        except TypeError:
-            raise UserError(f"{path}: expected games and minutes") from None
+        before = read_budget(path)
     found = budget or before or Budget()
     if found != before:
         if before is not None:
             report(f"the budget was {before}, now {found}")
-        write_json(path, asdict(found))
+        write_sealed_json(path, asdict(found))
     return found
+
+
+def read_budget(path: Path) -> Budget:
+    found = read_sealed_json(path, is_older=lambda table: True)
+    if set(found) != {"games", "minutes"} or not is_count(found["games"]) or not is_number(found["minutes"]):
+        raise UserError(f"{path}: expected games and minutes")
+    try:
+        return Budget(found["games"], float(found["minutes"]))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None

@@ -10,28 +10,32 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from base.errors import UserError, nearest
-from base.files import read_json
+from base.options import split
 from checkpoints import Card, all_of, read_card
 from classical.eval import Eval, default_eval
 from games import Game, load
-from monitor.history import CALIBRATION, METRICS, WARNINGS, History, Rows
+from monitor.history import CALIBRATION, METRICS, WARNINGS, CalibrationRows, History, WarningRows
 from monitor.quality import Bin
 from monitor.report.run_data import RunData
 from train.budget import Budget
 from train.config import Config, compose, settings, to_toml
-from train.evaluation import read_evaluation
+from train.evaluation import EvaluationSettings, read_evaluation
 from train.games import in_order
 from train.names import RUNS, folder_of
-from train.run import command_for, stored
+from train.run import command_for, read_budget, stored
+from train.seal import check_trust
+from train.state import read_progress
 
 T = TypeVar("T")
 
 
-def find(name: str) -> RunData:
+def find(name: str, rules: str | None = None, trust: bool = False) -> RunData:
+    """`rules`: the game's file. It, or `trust`, is needed where the run of another user names one, which would be executed."""
     folder = folder_of(name)
     config = stored(folder)
     if config is None:
@@ -46,7 +50,9 @@ def find(name: str) -> RunData:
             else "its first iteration is not finished"
         )
         raise UserError(f"{folder}: expected a run with {METRICS}, found no metrics; {made}")
-    return _Reader(folder, config, history).read()
+    if rules is None and not trust:
+        check_trust(folder, replace(config, evaluation=EvaluationSettings()))  # the report plays no games
+    return _Reader(folder, config, history, rules).read()
 
 
 def runs() -> list[str]:
@@ -60,8 +66,8 @@ def history_is_missing(folder: Path) -> bool:
 
 
 class _Reader:
-    def __init__(self, folder: Path, config: Config, history: History) -> None:
-        self.folder, self.config = folder, config
+    def __init__(self, folder: Path, config: Config, history: History, rules: str | None) -> None:
+        self.folder, self.config, self.rules = folder, config, rules
         every = config.evaluation.every * config.games
         self.data = RunData(
             folder.resolve().name,
@@ -78,13 +84,13 @@ class _Reader:
 
     def read(self) -> RunData:
         data, usual, budget = self.data, Config(self.config.game), Budget()
-        data.game = self._try(lambda: load(self.config.game))
+        data.game = self._given(self.rules) if self.rules else self._try(lambda: load(self.config.game))
         if data.game is not None:
             game = data.game
             usual = self._try(lambda: compose(game)) or usual
             data.by_hand = default_eval(game) if game.rules.feature_names else None
         if (self.folder / "budget.json").is_file():
-            budget = self._try(lambda: Budget(**read_json(self.folder / "budget.json"))) or budget
+            budget = self._try(lambda: read_budget(self.folder / "budget.json")) or budget
         data.usual, data.budget, data.is_by_games = settings(usual), str(budget), bool(budget.games)
         # under another name, so that the command does not resume this run
         words = command_for(f"{data.name}-again", self.config, usual, budget, data.games)
@@ -92,12 +98,19 @@ class _Reader:
         data.seconds, data.saved_games = self._newest("state/*/state.json", _progress) or (0.0, 0)
         data.card = self._card()
         data.evaluations = self._evaluations()
-        data.warnings = Rows(self.folder / WARNINGS).rows
+        data.warnings = WarningRows(self.folder / WARNINGS).rows
         data.calibration = self._calibration()
         data.weights = self._newest("eval/*.eval.json", Eval.load)
         if data.game is not None:
             self._records(data.game)
         return data
+
+    def _given(self, rules: str) -> Game:
+        where, options = split(self.config.game)
+        game, wanted = load(rules), Path(where).name
+        if (Path(split(game.spec)[0]).name, split(game.spec)[1]) != (wanted, options):
+            raise UserError(f"--rules: expected {self.config.game}, got {game.name}")
+        return game
 
     def _try(self, read: Callable[[], T]) -> T | None:
         try:
@@ -132,7 +145,7 @@ class _Reader:
         return found
 
     def _calibration(self) -> dict[str, list[Bin]]:
-        rows = Rows(self.folder / CALIBRATION).rows
+        rows = CalibrationRows(self.folder / CALIBRATION).rows
         if not rows:
             return {}
         read = lambda: {name: [Bin(*each) for each in bins] for name, bins in rows[-1]["calibration"].items()}  # noqa: E731
@@ -150,5 +163,5 @@ class _Reader:
 
 def _progress(path: Path) -> tuple[float, int]:
     """Seconds and games."""
-    about = read_json(path)
-    return about["seconds"], about["games"]
+    found = read_progress(path)
+    return found.seconds, found.games

@@ -44,7 +44,7 @@ def start(options: argparse.Namespace) -> int:
     config.selfplay.check(game)
     if options.from_games:
         config = with_games(config, options.from_games, game)
-    with opened(name, config, budget, print) as run:
+    with opened(name, config, budget, print, options.trust) as run:
         found = newest(run.states, lambda text: None)
         with RunLog(run.folder, found[0].games if found else 0) as log:
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")

@@ -1,6 +1,6 @@
 """The state of a run: counters and tensors, saved whole after every iteration, with no pickles.
 
-    runs/NAME/state/000012/state.json            counters, and the hash of
+    runs/NAME/state/000012/state.json            counters, the hash of the configuration, the checksum of all of it, and the hash of
     runs/NAME/state/000012/tensors.safetensors   net, mean, optimizer (`Learner.tensors`)
 
 The newest two are kept. One that cannot be read is skipped with one message, and the one before it is used: what is between them is
@@ -15,17 +15,20 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load as tensors_of_bytes
 from safetensors.torch import save as bytes_of_tensors
 from torch import Tensor
 
-from base.errors import UserError
-from base.files import durable_folder, read_json, remove_leftovers, write_bytes, write_json
+from base.errors import UserError, short
+from base.files import durable_folder, read_sealed_json, remove_leftovers, write_bytes, write_sealed_json
+from base.json_values import is_count, is_number
 
 KEPT = 2
-FORMAT = 1
+FORMAT = 2
+"""1: only the tensors had a hash."""
 
 
 @dataclass(frozen=True)
@@ -47,28 +50,35 @@ class Progress:
         return self.made[-1] if self.made else 0
 
 
-def save(folder: Path, progress: Progress, tensors: dict[str, Tensor]) -> None:
-    """Add a state, and drop those that are no longer needed."""
+def save(folder: Path, progress: Progress, tensors: dict[str, Tensor], configuration: str) -> None:
+    """Add a state of a run with a configuration of that hash, and drop those that are no longer needed."""
     data = bytes_of_tensors(tensors)
     with durable_folder(folder / f"{progress.iterations:06}", replace=True) as new:
         write_bytes(new / "tensors.safetensors", data)
-        about = {"format": FORMAT, "sha256": hashlib.sha256(data).hexdigest(), **asdict(progress)}
-        write_json(new / "state.json", about)
+        about = {"format": FORMAT, "sha256": hashlib.sha256(data).hexdigest(), "configuration": configuration}
+        write_sealed_json(new / "state.json", about | asdict(progress))
     for old in _all(folder)[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def newest(folder: Path, report: Callable[[str], object]) -> tuple[Progress, dict[str, Tensor]] | None:
-    """The last state that can be read; None where there is none."""
+def newest(
+    folder: Path, report: Callable[[str], object], configuration: str | None = None
+) -> tuple[Progress, dict[str, Tensor]] | None:
+    """The last state that can be read; None where there is none. One of a configuration with another hash is refused."""
     if not folder.is_dir():
         return None
     remove_leftovers(folder)
     for path in reversed(_all(folder)):
         try:
-            return _load(path)
+            progress, tensors, of = _load(path)
+            if None not in (of, configuration) and of != configuration:
+                break
+            return progress, tensors
         except (UserError, OSError) as error:
             report(f"{_named(error, path)}; resuming from the state before it")
-    return None
+    else:
+        return None
+    raise UserError(f"{path}: expected a state of this configuration, got one of another; config.toml was changed")
 
 
 def _all(folder: Path) -> list[Path]:
@@ -76,22 +86,47 @@ def _all(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.name.isdigit() and path.is_dir())
 
 
-def _load(path: Path) -> tuple[Progress, dict[str, Tensor]]:
-    about = read_json(path / "state.json")
-    names = {each.name for each in fields(Progress)}
-    if not isinstance(about, dict) or set(about) != names | {"format", "sha256"} or about["format"] != FORMAT:
-        raise UserError(f"{path / 'state.json'}: expected the counters of a run in format {FORMAT}")
+def _load(path: Path) -> tuple[Progress, dict[str, Tensor], str | None]:
+    """Counters, tensors, and the hash of the configuration, which the oldest format does not have."""
+    about = _about(path / "state.json")
+    progress = _progress(about, path / "state.json")
+    if path.name != f"{progress.iterations:06}":
+        raise UserError(f"{path / 'state.json'}: expected the counters after {int(path.name)} iterations, got others")
     data = (path / "tensors.safetensors").read_bytes()
     if hashlib.sha256(data).hexdigest() != about["sha256"]:
         raise UserError(
-            f"{path / 'tensors.safetensors'}: expected the hash {about['sha256'][:12]}…, the file is damaged"
+            f"{path / 'tensors.safetensors'}: expected the hash {short(about['sha256'])[:12]}…, the file is damaged"
         )
     try:
         tensors = tensors_of_bytes(data)
-        progress = Progress(**{name: about[name] for name in names} | {"made": tuple(about["made"])})
-    except (SafetensorError, TypeError) as error:
+    except (SafetensorError, TypeError, ValueError) as error:
         raise UserError(f"{path}: expected a state: {error}") from None
-    return progress, tensors
+    return progress, tensors, about.get("configuration")
+
+
+def read_progress(path: Path) -> Progress:
+    """The counters in a `state.json`."""
+    return _progress(_about(path), path)
+
+
+def _about(path: Path) -> dict[str, Any]:
+    about = read_sealed_json(path, is_older=lambda table: table.get("format") == 1)
+    names = {"format", "sha256", *(each.name for each in fields(Progress))}
+    named = {1: names, FORMAT: names | {"configuration"}}
+    wanted = named.get(about["format"]) if is_count(about.get("format")) else None
+    if set(about) != wanted:
+        raise UserError(f"{path}: expected the counters of a run in format {FORMAT}")
+    return about
+
+
+def _progress(about: dict[str, Any], path: Path) -> Progress:
+    made, seconds = about["made"], about["seconds"]
+    are_counts = all(is_count(about[name]) for name in ("iterations", "games", "plies", "steps"))
+    is_list = isinstance(made, list) and all(map(is_count, made)) and made == sorted(made)
+    if not are_counts or not is_list or not is_number(seconds) or seconds < 0 or len(made) != about["iterations"]:
+        raise UserError(f"{path}: expected counters from 0 on, and the positions made by each iteration")
+    counters = {each.name: about[each.name] for each in fields(Progress)}
+    return Progress(**counters | {"made": tuple(made)})
 
 
 def _named(error: Exception, path: Path) -> str:

@@ -169,6 +169,12 @@ class Engine:
             self.forfeit(f"illegal move '{word[:20]}'")
         return action
 
+    def whole(self, word: str) -> int:
+        """A number that the engine wrote. One of more than 18 digits is a forfeit."""
+        if len(word) > 19:
+            self.forfeit(f"a number of {len(word)} digits")
+        return int(word)
+
     def forfeit(self, reason: str) -> NoReturn:
         self.stop()  # its board may differ from ours now
         raise Forfeit(reason)

@@ -23,7 +23,7 @@ from games.choice import Bound, Candidate, Choice
 
 HELLO = 10.0  # seconds for `uciok`, before which an engine has nothing to load
 _OPTION = re.compile(r"option name (?P<name>.+?) type (?P<type>\w+)(?: (?P<rest>.*))?$")
-_RANGE = re.compile(r"\b(min|max) (-?\d+)")
+_RANGE = re.compile(r"\b(min|max) (-?\d{1,18})\b")
 _SCORE = re.compile(r"\bscore (cp|mate) (-?\d+)(?: (lowerbound|upperbound))?")
 _COUNT = re.compile(r"\b(depth|nodes|multipv) (\d+)")
 _SWITCH = {"on": "true", "off": "false", "true": "true", "false": "false", "1": "true", "0": "false"}
@@ -95,9 +95,9 @@ class Uci(Engine):
         counts: dict[str, int] = {}
         while not (line := self.receive()).startswith("bestmove"):
             if line.startswith("info ") and " string " not in line:
-                found = {name: int(number) for name, number in _COUNT.findall(line.partition(" pv ")[0])}
+                found = {name: self.whole(number) for name, number in _COUNT.findall(line.partition(" pv ")[0])}
                 counts |= found
-                if _SCORE.search(line):
+                if _SCORE.search(line) and found.get("multipv", 1) <= game.rules.max_legal:
                     infos[found.get("multipv", 1)] = line
         words = line.split()
         action = self.legal(words[1] if len(words) > 1 else "")
@@ -134,7 +134,7 @@ class Uci(Engine):
         found = _SCORE.search(info)
         if found is None:
             return 0.0, "estimate"
-        number = int(found[2])
+        number = self.whole(found[2])
         if found[1] == "mate":
             return (1.0 if number > 0 else -1.0), BOUNDS.get(found[3], "estimate")
         return math.tanh(self.game.rules.weight_unit * number / 100), BOUNDS.get(found[3], "estimate")

@@ -12,11 +12,11 @@ A file is for all sizes of its game: `othello:size=6` has its own scale with the
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import UserError, nearest
+from base.reading import toml_of
 from games import Game
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "configs" / "ladders"
@@ -59,10 +59,7 @@ def reference_players(game: Game) -> ReferencePlayers:
 
 
 def read_reference_players(path: Path) -> ReferencePlayers:
-    try:
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: expected TOML: {error}") from None
+    read = toml_of(path.read_bytes(), path)
     found = {_OLD_KEYS.get(key, key): value for key, value in read.items()}
     for key in found:
         if key not in _KEYS:

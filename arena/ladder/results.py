@@ -39,8 +39,9 @@ from arena.ladder.rating import KINDS, Array
 from arena.match_folder import program_version
 from arena.openings import Opening
 from arena.tally import identity, side_utilities
-from base.errors import UserError
+from base.errors import UserError, short
 from base.files import StrPath, make_folder
+from base.json_values import is_name, shown
 from games import Game
 from games.record import GameRecord
 
@@ -59,6 +60,17 @@ _TABLES = """
         late INTEGER NOT NULL, versions TEXT NOT NULL, played TEXT NOT NULL, PRIMARY KEY (a, b, number)) WITHOUT ROWID;
     CREATE INDEX digests ON blocks (a, b, digest);
 """
+_PLAYERS = "a IN (SELECT id FROM players) AND b IN (SELECT id FROM players)"
+_RESULT = "typeof(result) = 'integer' AND result BETWEEN 0 AND 8 AND typeof(is_new) = 'integer' AND is_new IN (0, 1)"
+_NUMBER = "typeof(number) = 'integer' AND number BETWEEN 0 AND 1 << 60 AND typeof(plies) = 'integer' AND plies >= 0"
+_CONTENT = {  # by table: what holds for each row, and which columns a message shows
+    "players": ("typeof(id) = 'integer' AND typeof(text) = 'text' AND length(text) <= 100000", "id, text"),
+    "pairs": (f"typeof(given) = 'integer' AND given BETWEEN 0 AND 1 << 60 AND {_PLAYERS}", "a, b, given"),
+    "blocks": (
+        f"{_RESULT} AND {_NUMBER} AND typeof(digest) = 'blob' AND length(digest) = 16 AND {_PLAYERS}",
+        "number, result, is_new",
+    ),
+}
 
 
 @dataclass
@@ -194,11 +206,31 @@ class LadderResults:
                 what = f"format {number}" if mark == MARK else "a database of something else"
                 raise UserError(f"{self.path}: expected a ladder's results (format {FORMAT}), got {what}")
             about = base.execute("SELECT game, version FROM about").fetchone()
+        self._check_content()
         wanted = (self.game.name, self.game.version)
         if about != wanted:
             got = "nothing about it" if about is None else f"{about[0]}, version {about[1]}"
             raise UserError(f"{self.path}: expected results of {wanted[0]}, version {wanted[1]}, got {got}")
         base.execute("PRAGMA journal_mode = WAL")
+
+    def _check_content(self) -> None:
+        """Refuse what `add` never writes: the file may be damaged, or someone else's."""
+        base, path = self._base, self.path
+        base.execute("PRAGMA trusted_schema = OFF")
+        for (kind,) in base.execute("SELECT type FROM sqlite_schema WHERE type NOT IN ('table', 'index')"):
+            raise UserError(f"{path}: expected a ladder's results, got a {short(kind)} among its tables")
+        for table, (rule, columns) in _CONTENT.items():
+            row = base.execute(f"SELECT {columns} FROM {table} WHERE ({rule}) IS NOT TRUE LIMIT 1").fetchone()
+            if row is not None:
+                raise UserError(
+                    f"{path}: expected a ladder's results, got a row of {table} with {columns} = {shown(row)}"
+                )
+        for (text,) in base.execute("SELECT text FROM players"):
+            if not is_name(text):
+                raise UserError(f"{path}: expected players' texts on one line, got {shown(text)}")
+        (state,) = base.execute("PRAGMA quick_check(1)").fetchone()
+        if state != "ok":
+            raise UserError(f"{path}: expected a ladder's results, got a damaged file: {short(state)}")
 
     def _ids_of(self, *texts: str) -> tuple[int, ...]:
         assert list(texts) == sorted(texts)
@@ -225,7 +257,7 @@ class LadderResults:
         """Turn SQLite's errors into one line with the file's name."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the second from damaged bytes in SQLite's own message
             raise UserError(f"{self.path}: expected a ladder's results: {error}") from None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -151,15 +152,16 @@ class Standings:
 
     def markdown(self) -> str:
         lines = [
-            f"# Ladder: {self.game.name}",
+            f"# Ladder: {_as_markdown(self.game.name)}",
             "",
             "| | player | Elo | 95 % | games | score |",
             "|--:|---|--:|---|--:|--:|",
         ]
         for place, row in enumerate(self.rows, 1):
-            name = row.name.replace("|", "\\|")
-            lines.append(f"| {place} | `{name}` | {row.rating} | {row.interval} | {row.games} | {percent(row.score)} |")
-        return "\n".join([*lines, "", *(f"- {note}" for note in self.notes), ""])
+            lines.append(
+                f"| {place} | {_as_code(row.name)} | {row.rating} | {row.interval} | {row.games} | {percent(row.score)} |"
+            )
+        return "\n".join([*lines, "", *(f"- {_as_markdown(note)}" for note in self.notes), ""])
 
     def write(self, folder: StrPath) -> list[Path]:
         """Write the report; its files."""
@@ -169,6 +171,18 @@ class Standings:
         write_picture(found[1], self)
         write_text(found[2], page(self))
         return found
+
+
+def _as_markdown(text: str) -> str:
+    """Text without markup: whatever a player is called, it neither formats nor adds HTML."""
+    return re.sub(r"([\\`*_{}|!#~<>&\[\]])", r"\\\1", " ".join(text.split()))
+
+
+def _as_code(text: str) -> str:
+    """A code span in a cell of a table."""
+    text = " ".join(text.split()).replace("|", "\\|")
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence} {text} {fence}" if len(fence) > 1 else f"`{text}`"
 
 
 def signed(elo: float) -> str:

@@ -24,6 +24,7 @@ import numpy as np
 
 from base.compiler import content_key
 from base.files import cache_folder, file_lock, remove_leftovers, write_bytes
+from base.reading import json_of
 from classical.tables import graph
 from classical.tables.complete import build_complete, explorer
 from classical.tables.endgames import build_endgames, linker
@@ -54,7 +55,7 @@ def stored(game: Game) -> Codes | None:
             if len(head) < len(MAGIC) + _LENGTH.size or not head.startswith(MAGIC):
                 return None
             (length,) = _LENGTH.unpack(head[len(MAGIC) :])
-            header = json.loads(file.read(min(length, 1 << 16)).decode())
+            header = json_of(file.read(min(length, 1 << 16)), path)
         entries, wanted = int(header["entries"]), empty_table(game.rules).dtype
         if header != _header(game, entries, header["crc32"]):
             return None

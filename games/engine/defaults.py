@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from games.engine.rules import Rules
 
 
+LONGEST_NUMBER = 64  # characters; Python's own conversions of longer ones take quadratic time
+
+
 def _position_fields(rules: Rules) -> list[str]:
     return [name for name in rules.State.names or () if name not in rules.history]
 
@@ -253,6 +256,8 @@ def _number_of(word: str, base: np.dtype[Any]) -> Any:
         if word not in ("True", "False", "1", "0"):
             raise ValueError
         return word in ("True", "1")
+    if len(word) > LONGEST_NUMBER:
+        raise OverflowError
     if base.kind == "f":
         return float(word)
     number = int(word)

@@ -11,6 +11,7 @@ A position is a numpy record of the game's dtype (`state.mover`, `state.heaps[0]
 from __future__ import annotations
 
 import functools
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -26,12 +27,14 @@ from base.threads import Overtime, interruptible, within
 from games.engine import kernels
 from games.engine.quick_laws import Breach
 from games.engine.rules import CHANCE, Rules
-from games.engine.trial import PATIENCE, try_out, walk
+from games.engine.trial import PATIENCE, seen_of, try_out, walk
 from games.types import GameState, GameStates, Kernel, Planes
 
 MOST_SCRATCH = 1 << 29  # bytes
 LONGEST_POSITION = 100_000  # characters: no position of a game that fits a record is longer
-TRIED_PLIES = 200  # of each game that a position is tried out with
+TRIED_PLIES, TRIED_PLIES_AFTER = 200, 20  # of a game that a position is tried out with; of one behind each first action
+TRIED_ACTIONS, TRIED_GAMES = 200, 300
+FOREIGN = 1.5  # seconds for the text of a position from outside, and for reading it back
 
 Factory = Callable[[Rules], Kernel]
 
@@ -45,6 +48,7 @@ class Game:
         self.names = tuple(rules.names)
         self._ids = {name: action for action, name in enumerate(self.names) if name}
         self._kernels: dict[tuple[Factory, bool], Kernel] = {}
+        self._restored = functools.lru_cache(maxsize=256)(self._restore)
 
     def __repr__(self) -> str:
         return f"load({self.spec!r})"
@@ -219,6 +223,15 @@ class Game:
             self._try_position(state, text)
         return state
 
+    def restored(self, data: bytes) -> GameState:
+        """The position in bytes that come from outside, without what its text omits of its history.
+
+        Compiled rules follow every number of a position without a check, so the bytes count only as far as the game's own text and
+        parser give them back.
+        """
+        state: GameState = self._restored(data).copy()
+        return state
+
     # ── counting and playing ──
 
     def perft(self, depth: int, state: GameState | None = None, turns: bool = False) -> int:
@@ -285,20 +298,70 @@ class Game:
         shown = " ".join(names[:12]) + (f" … ({len(names)} in all)" if len(names) > 12 else "")
         return f"legal are {shown}"
 
+    def _restore(self, data: bytes) -> GameState:
+        what, size = f"expected a position of {self.name}", self.rules.State.itemsize
+        if len(data) != size:
+            raise UserError(f"{what} in {size} bytes, got {len(data)} bytes")
+        given = np.frombuffer(data, self.rules.State).copy()[0]
+        try:
+            with np.errstate(all="ignore"):
+                text = within(FOREIGN, lambda: self.text(given))
+                found = within(FOREIGN, lambda: self.parse(text, trusted=True))
+            if "parse" in self.rules.derived:  # not within FOREIGN: the first time, it compiles
+                self._try_position(found, text)
+        except UserError as error:
+            raise UserError(f"{what}, got bytes that are none: {error}") from None
+        except (Exception, Overtime) as error:  # whatever rules do with numbers that they never write
+            raise UserError(f"{what}, got bytes that are none: {seen_of(error)}") from None
+        for name in self.rules.State.names or ():
+            if name not in self.rules.history and found[name].tobytes() != given[name].tobytes():
+                raise UserError(f"{what}, got bytes that are none: {name} is impossible")
+        return found
+
     def _try_position(self, state: GameState, text: str) -> None:
-        """Refuse a position in which the game's own rules fail."""
+        """Refuse a position in which the game's own rules fail: interpreted by every first action, then in many games with checks."""
         rules = self.rules
 
         def play_on() -> None:
-            for attempt in range(3):
-                walk(rules, state.copy(), generator(attempt, "position"), min(rules.max_plies, TRIED_PLIES))
+            most = min(rules.max_plies, TRIED_PLIES)
+            walk(rules, state.copy(), generator(0, "position"), most, call_all=True)
+            for action in [] if rules.is_terminal(state) else self._first_actions(state):
+                after = state.copy()
+                rules.result(after, action)
+                walk(rules, after, generator(action, "position"), TRIED_PLIES_AFTER)
 
         try:
-            within(PATIENCE, play_on)
+            with np.errstate(over="ignore"):
+                within(PATIENCE, play_on)
             if not CHANCE <= self._mover_at_the_end(state) < rules.players:
                 raise Breach("to_move", "an impossible player")
+            self.play_with_checks(state)
         except (Exception, Overtime):  # anything that the rules raise
             raise UserError(f"position of {self.name}: the game can't be played on from '{short(text)}'") from None
+
+    def _first_actions(self, state: GameState) -> list[int]:
+        actions = np.zeros(self.rules.max_legal, np.int32)
+        return [int(action) for action in actions[: self.rules.legal_actions(state, actions)]][:TRIED_ACTIONS]
+
+    def play_with_checks(self, state: GameState, games: int = TRIED_GAMES, seconds: float = 0.3) -> None:
+        """Random games from `state`, compiled with a check of every index. Raises IndexError where the rules would leave their memory,
+        and `Overtime` where a call does not end."""
+        rules, most = self.rules, min(self.rules.max_plies, TRIED_PLIES)
+        play = self.kernel(kernels.recorded_game, checked=True)
+        states, moves = self.scratch(state, most + 2), np.zeros(most, np.int32)
+        digests = np.zeros((most + 1, len(kernels.ANSWERS)), np.uint64)
+        actions, planes = np.zeros(rules.max_legal, np.int32), np.zeros(rules.observation, np.float32)
+        values = np.zeros(max(1, len(rules.feature_names)), np.float32)
+
+        def play_games() -> None:
+            until = time.perf_counter() + seconds
+            for number in range(games):
+                play(states, moves, digests, generator(number, "checks"), actions, planes, values, most)
+                if time.perf_counter() > until:
+                    return
+
+        play(states, moves, digests, generator(0, "checks"), actions, planes, values, 0)  # compiles
+        interruptible(play_games, deadline=time.perf_counter() + PATIENCE)
 
     def _mover_at_the_end(self, state: GameState) -> int:
         """The answer of `to_move`, which in a finished game has no meaning and may fail."""

@@ -23,6 +23,7 @@ from games.engine.play_laws import (
 from games.engine.quick_laws import Law, games_end, there_is_a_legal_action, utilities_sum_to_zero
 from games.engine.search_laws import null_moves_pass, random_actions_are_uniform, tactical_actions_have_a_gain
 from games.engine.view_laws import (
+    changed_bytes_stay_in_memory,
     features_are_antisymmetric,
     keys_identify_positions,
     names_and_texts_parse_back,
@@ -45,6 +46,7 @@ LAWS: tuple[Law, ...] = (
     keys_identify_positions,
     features_are_antisymmetric,
     names_and_texts_parse_back,
+    changed_bytes_stay_in_memory,
     tactical_actions_have_a_gain,
     random_actions_are_uniform,
     null_moves_pass,

@@ -18,6 +18,7 @@ import numpy as np
 
 from base.errors import UserError
 from base.json_values import is_count, is_number, is_text
+from base.reading import checked_data, json_of
 from games.types import Array
 
 FORMAT = 1
@@ -43,6 +44,7 @@ def encode(fields: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     described = {name: [array.dtype.str, len(array)] for name, array in packed.items()}
     header = {"format": FORMAT, **{name: fields[name] for name in FIELDS}, "arrays": described}
     try:
+        checked_data(fields["metadata"], "metadata")
         text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError) as error:
         raise UserError(f"game record: expected finite numbers and plain metadata: {error}") from None
@@ -106,14 +108,7 @@ def _unpacked(body: bytes, described: Any) -> dict[str, Array]:
 
 def _header(text: bytes) -> dict[str, Any]:
     """The fields of a record that are no arrays, each of its type."""
-
-    def refuse_constant(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is not a number")
-
-    try:
-        header = json.loads(text.decode(), parse_constant=refuse_constant)
-    except (ValueError, RecursionError) as error:
-        refuse("a header in JSON", error)
+    header = json_of(text, "game record")
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         refuse(f"a record of format {FORMAT}", header.get("format") if isinstance(header, dict) else header)
     kinds: dict[str, Callable[[Any], bool]] = {

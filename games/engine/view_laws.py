@@ -8,11 +8,15 @@ import math
 import numpy as np
 
 from base.errors import UserError
+from base.seeds import Rng, below
+from base.threads import Overtime
 from games.engine.game_under_test import GameUnderTest, Position, RandomGame
 from games.engine.quick_laws import Breach, law
 from games.engine.rules import CHANCE
 from games.engine.trial import place_of, seen_of
 from games.types import Actions
+
+MUTATED, MUTATIONS = 40, 10  # positions, and changes of each
 
 
 @law("equal observations mean equal legal moves in the viewer's frame, history aside")
@@ -165,3 +169,33 @@ def names_and_texts_parse_back(test: GameUnderTest) -> str:
         if "\n" in text:
             raise Breach("text", "text of several lines", position)
     return f"{count} positions"
+
+
+@law("changed bytes of a position are refused, or are a position from which no index leaves its array")
+def changed_bytes_stay_in_memory(test: GameUnderTest) -> str:
+    game, count, accepted = test.game, 0, 0
+    for position in test.sample(MUTATED):
+        for number in range(MUTATIONS):
+            count += 1
+            data = mutated(position.state.tobytes(), test.rng(MUTATIONS * count + number))
+            try:
+                state = game.restored(data)
+            except UserError:
+                continue
+            accepted += 1
+            try:
+                game.play_with_checks(state, games=5)
+            except (IndexError, ZeroDivisionError, Overtime) as error:
+                seen = f"a position that leads out of memory is accepted: {seen_of(error)}"
+                raise Breach("parse", seen, test.alone(state)) from error
+    return f"{count} changed positions, of which {accepted} are positions"
+
+
+def mutated(data: bytes, rng: Rng) -> bytes:
+    """The bytes of a record with one to three of them changed, or one repeated over a stretch."""
+    found = bytearray(data)
+    for _ in range(1 + below(rng, 3)):
+        at, length = below(rng, len(found)), 1 if below(rng, 4) else 1 + below(rng, 8)
+        value = (0, 1, 2, 3, 127, 128, 254, 255, found[at] ^ 1 << below(rng, 8), below(rng, 256))[below(rng, 10)]
+        found[at : at + length] = bytes([value]) * len(found[at : at + length])
+    return bytes(found)

@@ -277,6 +277,7 @@ def sgf_of(record: GameRecord, game: Game) -> str:
     if start.passes:
         raise UserError("SGF has no position behind a pass: expected a game that begins elsewhere")
     given = record.metadata.get("properties", {})
+    given = given if isinstance(given, dict) else {}
     root = {"GM": "1", "FF": "4", "CA": "UTF-8", "SZ": str(size), "KM": f"{float(game.options['komi']):g}"}
     root |= {name: player for name, player in zip(("PB", "PW"), record.players, strict=False) if player}
     root |= {name: str(text) for name, text in given.items() if re.fullmatch("[A-Z]+", name) and name not in OWN}

@@ -72,10 +72,10 @@ SECTIONS = (
 )
 
 
-def main(argv: Sequence[str], find: Callable[[str], RunData]) -> int:
-    """`find` reads a run by its name."""
+def main(argv: Sequence[str], find: Callable[[str, str | None, bool], RunData]) -> int:
+    """`find` reads a run by its name; its rules may be given, or trusted."""
     options = parser().parse_args(argv)
-    data = find(options.run)
+    data = find(options.run, options.rules, options.trust)
     path = Path(options.out) if options.out else data.folder / "report.html"
     sections = [section(data) for section in SECTIONS]
     write_text(path, page(data, sections))
@@ -89,6 +89,10 @@ def parser() -> Arguments:
     found = Arguments(prog="python -m train report", description=__doc__)
     found.add_argument("run", metavar="RUN", help="a run of runs/ by its name, or its folder")
     found.add_argument("--out", metavar="FILE", help="the page; without it, RUN/report.html")
+    found.add_argument(
+        "--rules", metavar="FILE", help="the game's rules, for someone else's run with a file of its own"
+    )
+    found.add_argument("--trust", action="store_true", help="execute the file of rules that someone else's run names")
     return found
 
 

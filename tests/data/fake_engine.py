@@ -1,8 +1,8 @@
 """An engine with chosen faults: `python fake_engine.py uci|gtp MODE LOG [MOVE ...]`.
 
 It copies its input to LOG and plays the moves given, one after the other. MODE is what it does instead of a move, or before it: good,
-crash, illegal, silent, slow, garbage, noisy, endless, chatty, deaf, stubborn, refuse, resign, once (good, then crash). From the start
-on: mute (writes nothing), broken (exits), small (refuses the board). A further protocol is an entry of ANSWERS.
+crash, illegal, silent, slow, garbage, noisy, endless, chatty, deaf, stubborn, refuse, resign, once (good, then crash), deep and
+certain (numbers of 5,000 digits). From the start on: mute (writes nothing), broken (exits), small (refuses the board). A further protocol is an entry of ANSWERS.
 """
 
 import os
@@ -36,6 +36,11 @@ def misbehave():
         time.sleep(0.3)
     elif MODE == "garbage":
         sys.stdout.buffer.write(b"\xff\xfe\x00 bestmove\n\n   \ninfo score cp\ninfo depth x pv z9z9\n" * 1000)
+    elif MODE in ("deep", "certain"):
+        number = "9" * 5000
+        say(
+            f"info depth {number} score cp 1" if MODE == "deep" else f"info depth 1 multipv 3 score cp {number} pv d2d4"
+        )
     elif MODE == "noisy":
         sys.stderr.write("trouble " * 100_000)
         sys.stderr.flush()
