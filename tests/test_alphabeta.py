@@ -584,12 +584,14 @@ def test_threads_keep_the_time_and_count_all_nodes() -> None:
 def test_entries_half_written_by_another_thread_are_none() -> None:
     table, ws = new_table(1), np.zeros(1, np.dtype((np.record, workspace(load("nim").rules))))[0]
     key = np.uint64(0x0123456789ABCDEF)
-    store(ws, table, key, 0, 1234, 3, 7, LOWER, True)
-    found = find(table, key)
+    with np.errstate(over="ignore"):  # hashes wrap around
+        store(ws, table, key, 0, 1234, 3, 7, LOWER, True)
+        found = find(table, key)
     assert (stored_score(found, 0), action_of(found), depth_of(found), bound_of(found)) == (1234, 3, 7, LOWER)
     slot = int(np.flatnonzero(table["data"])[0])
     table["data"][slot] ^= np.uint64(1 << 40)
-    assert find(table, key) == 0
+    with np.errstate(over="ignore"):
+        assert find(table, key) == 0
 
 
 def test_threads_need_a_table_to_share() -> None:

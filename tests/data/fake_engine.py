@@ -2,7 +2,8 @@
 
 It copies its input to LOG and plays the moves given, one after the other. MODE is what it does instead of a move, or before it: good,
 crash, illegal, silent, slow, garbage, noisy, endless, chatty, deaf, stubborn, refuse, resign, once (good, then crash), deep and
-certain (numbers of 5,000 digits). From the start on: mute (writes nothing), broken (exits), small (refuses the board). A further protocol is an entry of ANSWERS.
+certain (numbers of 5,000 digits). From the start on: mute (writes nothing), broken (exits), small (refuses the board). A further
+protocol is an entry of ANSWERS.
 """
 
 import os
