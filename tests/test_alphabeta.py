@@ -354,7 +354,7 @@ def test_a_new_game_starts_with_an_empty_table(nodes: int) -> None:
     player = AlphaBeta(game, AlphaBetaSettings(nodes=nodes, exact=True))
     first = player.choose(game.initial())
     is_much = int(player._workspace["filled_count"][0]) > FILLED
-    assert np.count_nonzero(player.table["data"]) == player._workspace["filled_count"][0] and is_much == (
+    assert np.count_nonzero(player.table["word"]) == player._workspace["filled_count"][0] and is_much == (
         nodes > 100_000
     )
     player.new_game()
@@ -578,18 +578,18 @@ def test_threads_keep_the_time_and_count_all_nodes() -> None:
     assert choice.nodes == sum(int(each[0]["nodes"]) for each in (player._workspace, *player._helpers))
     assert all(int(each[0]["nodes"]) > 0 for each in (player._workspace, *player._helpers))
     player.new_game()
-    assert not player.table["data"].any()
+    assert not player.table["word"].any()
 
 
 def test_entries_half_written_by_another_thread_are_none() -> None:
-    table, ws = new_table(1), np.zeros(1, np.dtype((np.record, workspace(load("nim").rules))))[0]
+    table, ws = new_table(1).view(np.recarray), np.zeros(1, np.dtype((np.record, workspace(load("nim").rules))))[0]
     key = np.uint64(0x0123456789ABCDEF)
     with np.errstate(over="ignore"):  # hashes wrap around
         store(ws, table, key, 0, 1234, 3, 7, LOWER, True)
         found = find(table, key)
     assert (stored_score(found, 0), action_of(found), depth_of(found), bound_of(found)) == (1234, 3, 7, LOWER)
-    slot = int(np.flatnonzero(table["data"])[0])
-    table["data"][slot] ^= np.uint64(1 << 40)
+    slot = int(np.flatnonzero(table["word"])[0])
+    table["word"][slot] ^= np.uint64(1 << 40)
     with np.errstate(over="ignore"):
         assert find(table, key) == 0
 

@@ -4,10 +4,10 @@ An entry has 16 bytes, four of them fill one cache line and form a bucket:
 
 | bytes | field   | what                                                                                          |
 |-------|---------|-----------------------------------------------------------------------------------------------|
-| 8     | `check` | the position's 64 bits XOR `data`                                                              |
-| 8     | `data`  | one word, 0: empty entry                                                                       |
+| 8     | `check` | the position's 64 bits XOR `word`                                                              |
+| 8     | `word`  | one word, 0: empty entry                                                                       |
 
-| bits of `data` | what                                                                                         |
+| bits of `word` | what                                                                                         |
 |----------------|----------------------------------------------------------------------------------------------|
 | 32-63          | score, the mover's, plus 2³¹; wins count their plies from this position, not from the root    |
 | 16-31          | the action that was best or cut off, plus one; 0: none                                        |
@@ -17,7 +17,7 @@ An entry has 16 bytes, four of them fill one cache line and form a bucket:
 | 0-1            | bound + 1                                                                                     |
 
 **Threads** may share a table without a lock. What one writes while another reads has the wrong `check`, so it is no entry; a search
-reads `data` once and works on that word (Hyatt and Mann 2002, "A lockless transposition table implementation for parallel search").
+reads `word` once and works on that word (Hyatt and Mann 2002, "A lockless transposition table implementation for parallel search").
 
 A value independent of EVAL is the same at every larger depth, so such an entry is used for all of them.
 
@@ -41,7 +41,7 @@ from classical.types import Entries, Score
 from games import Rules
 from games.types import Array, Bits, GameState, Integer
 
-ENTRY = np.dtype([("check", np.uint64), ("data", np.uint64)])
+ENTRY = np.dtype([("check", np.uint64), ("word", np.uint64)])
 assert ENTRY.itemsize == 16
 WAYS = 4
 AGES = 32
@@ -140,7 +140,7 @@ def find(table: Entries, key: Bits) -> Bits:
     """The data of the position's entry, 0 where there is none."""
     first = bucket_of(table, key)
     for i in range(first, first + WAYS):
-        data = U(table[i].data)
+        data = U(table[i].word)
         if data != _0 and U(table[i].check) ^ data == key:
             return data
     return _0
@@ -197,7 +197,7 @@ def store(
     least = np.int64(1 << 30)
     old, is_own = _0, False
     for i in range(first, first + WAYS):
-        data = U(table[i].data)
+        data = U(table[i].word)
         if data == _0 or U(table[i].check) ^ data == key:
             slot, old, is_own = i, data, data != _0
             break
@@ -222,17 +222,17 @@ def store(
     data = U(score + _SCORE) << _32 | U(named) << _16 | U(depth + _DEPTH) << _8
     data |= U(age) << _3 | (_4 if whole else _0) | U(bound + 1)
     table[slot].check = key ^ data
-    table[slot].data = data
+    table[slot].word = data
 
 
 def keep_action(table: Entries, key: Bits, action: Integer) -> None:
     """Where a value must not be stored, its action still is, if the position has an entry."""
     first = bucket_of(table, key)
     for i in range(first, first + WAYS):
-        data = U(table[i].data)
+        data = U(table[i].word)
         if data != _0 and U(table[i].check) ^ data == key:
             if action < NAMED:
                 data = (data & ~(_HALF << _16)) | U(action + 1) << _16
                 table[i].check = key ^ data
-                table[i].data = data
+                table[i].word = data
             return
