@@ -188,8 +188,8 @@ def make_uct(
     memory_mb: Annotated[int, range(1, 2**20)] = 256,
     seed: int = 0,
 ) -> Thinker:
-    """Monte Carlo tree search; a leaf is worth (1 - rollout) · EVAL + rollout · a random game; `threads` search one tree, never twice
-    the same"""
+    """Monte Carlo tree search; a leaf is worth (1 - rollout) · EVAL + rollout · a random game; several threads share
+    one tree, and results vary from run to run"""
     if eval is not None and rollout == 1:
         raise UserError("uct: eval: expected rollout below 1 (rollout=0 for EVAL alone), or EVAL would have no weight")
     weights = (eval_of(game, eval) or default_eval(game)).array(game)
@@ -238,8 +238,8 @@ def make_net(
     memory_mb: Annotated[int, range(1, 2**20)] = 256,
     seed: int = 0,
 ) -> Thinker:
-    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy; `threads`
-    search one tree, never twice the same; torch evaluates in batches of `leaves` where that is given, on other devices, and nets
+    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy; several
+    threads share one tree, and results vary from run to run; torch evaluates in batches of `leaves` where that is given, on other devices, and nets
     without a compiled form"""
     batch = leaves or (BATCH_BY_CLOCK if ms else 1)
     packed = pack(checkpoint)

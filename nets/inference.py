@@ -38,7 +38,7 @@ class Inference:
     def __init__(
         self, net: Net, batch: int, device: str = "cpu", precision: Precision = "auto", threads: int = 1
     ) -> None:
-        """Precision `auto` is bf16 where the processor computes with it, else fp32; `threads` are those of a CPU."""
+        """Precision `auto` is bf16 where the processor multiplies in it, else fp32; `threads` are those of a CPU."""
         for name, number in (("batch", batch), ("threads", threads)):
             if number < 1:
                 raise UserError(f"{name}: expected 1 or more, got {number}")

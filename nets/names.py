@@ -41,7 +41,7 @@ def parse_size(kind: str, text: str, meaning: str) -> tuple[int, int]:
 
 
 def choose_precision(precision: str, has_bf16: bool) -> str:
-    """`fp32` or `bf16`; auto is bf16 where the hardware computes with it."""
+    """`fp32` or `bf16`; auto is bf16 where `has_bf16`."""
     if precision not in PRECISIONS:
         raise UserError(
             f"precision: expected one of {', '.join(PRECISIONS)}, got '{precision}'{nearest(precision, PRECISIONS)}"

@@ -57,7 +57,7 @@ class Config:
     games: int = 512
     """Games of an iteration: played by one network, then learned from. AlphaZero plays and learns at once."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """Of the network in self-play; auto: bf16 where the processor has it."""
+    """Of the network in self-play; auto: bf16 where it is faster on this processor."""
     device: str = "cpu"
     """Where the network runs and learns."""
     keep: int = 10

@@ -95,7 +95,9 @@ class AlphaBetaSettings:
         if not self.iterative and self.depth is None:
             raise UserError("alphabeta: depth: expected one where iterative is off")
         if self.threads > 1 and (self.exact or not self.tt or not self.iterative):
-            raise UserError("alphabeta: threads: expected 1 where exact is on, or tt or iterative off")
+            raise UserError(
+                f"alphabeta: threads: more than 1 needs exact=off, tt=on and iterative=on, got {self.threads}"
+            )
         if self.multipv not in ("best", "all"):
             raise UserError(f"alphabeta: multipv: expected best or all, got {self.multipv}")
 
