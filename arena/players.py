@@ -238,9 +238,9 @@ def make_net(
     memory_mb: Annotated[int, range(1, 2**20)] = 256,
     seed: int = 0,
 ) -> Thinker:
-    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy; several `threads`
-    share one tree, and results vary from run to run; torch evaluates in batches of `leaves` where that is given, on other devices, and
-    nets without a compiled form"""
+    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy; `threads` share
+    one tree, and results vary from run to run; torch evaluates in batches of `leaves` where that is given, on other devices, and nets
+    without a compiled form"""
     batch = leaves or (BATCH_BY_CLOCK if ms else 1)
     packed = pack(checkpoint)
     network: Any
