@@ -32,6 +32,9 @@ from games.engine.record_codec import ARRAYS, FIELDS, decode, encode, refuse
 from games.engine.rules import Rules
 from games.types import Actions, Array, Counts, GameState, GameStates
 
+MAX_PLIES = "max_plies"
+"""The ending of a game that was stopped because it had as many plies as the rules allow."""
+
 
 @dataclass(frozen=True, eq=False)
 class GameRecord:
@@ -124,6 +127,12 @@ class GameRecord:
             if self.outcome != game.utility(last) or self.ending:
                 by_rules = f"the outcome {game.utility(last)} that the rules give"
                 refuse(by_rules, f"{self.outcome}{f' ({self.ending})' if self.ending else ''}")
+        elif self.ending == MAX_PLIES:
+            by_rules = game.utility(last, stopped=True)
+            if self.outcome != by_rules or len(self) != game.rules.max_plies:
+                refuse(
+                    f"{game.rules.max_plies} plies and the outcome {by_rules}", f"{len(self)} plies and {self.outcome}"
+                )
         elif self.outcome is not None and not self.ending:
             refuse("a finished game, or the reason why it ended", f"{len(self)} plies that do not finish it")
         return states
@@ -158,6 +167,8 @@ class GameRecord:
             ids = getattr(self, name)
             if len(ids) and not 0 <= ids.min() <= ids.max() < game.actions:
                 refuse(f"{name} from 0 to {game.actions - 1}", f"{ids.min()} to {ids.max()}")
+        if len(self) > game.rules.max_plies:
+            refuse(f"at most {game.rules.max_plies} plies (max_plies)", len(self))
         size = game.rules.State.itemsize
         if self.start is not None and len(self.start) != size:
             refuse(f"a first position of {size} bytes", f"{len(self.start)} bytes")

@@ -16,7 +16,9 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PACKAGES = [name for name in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"] if "*" not in name]
 OFFLINE = ("--no-deps", "--no-index", "--disable-pip-version-check", "--quiet")
-TINY_RUN = "--games 8 --workers 0 --set games=8 --set net=mlp:1x8 --set evaluation.reference_games=1 --set evaluation.games=2"
+TINY_RUN = (
+    "--games 8 --workers 0 --set games=8 --set net=mlp:1x8 --set evaluation.reference_games=1 --set evaluation.games=2"
+)
 
 COMMANDS = {
     "train": [
@@ -94,7 +96,11 @@ def test_every_entry_point_runs_in_an_empty_folder(installed, tmp_path):
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     env |= {"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
     at = subprocess.run(
-        [sys.executable, "-c", "import base; print(base.__file__)"], cwd=tmp_path, env=env, capture_output=True, text=True
+        [sys.executable, "-c", "import base; print(base.__file__)"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
     )
     assert at.stdout.startswith(str(installed))
     for module, lines in COMMANDS.items():
