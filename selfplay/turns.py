@@ -8,7 +8,8 @@ search.
     trees, actions, settings, table       the search's own (`mcts/search.py`)
     how, weights       the record of the settings of self-play; float64 [max_legal]: scratch
 
-A game is over with FINISHED, and with AT_MAX_PLIES, where it has as many plies as the rules allow. FULL: there is no room for another policy in the log; the caller makes room and calls again.
+A game is over with FINISHED, and with AT_MAX_PLIES, where it has as many plies as the rules allow. FULL: there is no room for another
+policy in the log; the caller makes room and calls again.
 """
 
 from __future__ import annotations

@@ -101,9 +101,9 @@ def sampler(rules: Rules) -> Callable[[GameState, Actions, Rng], int]:
 
 
 def playouts(rules: Rules) -> Callable[..., int]:
-    """Random games from states[0], of at most max_plies: playouts(states [2], actions [max_legal], rng, count, totals [players]) -> plies.
+    """Random games from states[0]: playouts(states [2], actions [max_legal], rng, count, totals [players]) -> plies.
 
-    Adds every game's utilities to `totals`.
+    Adds every game's utilities to `totals`. Each is stopped after max_plies.
     """
     result, is_terminal, utility, players, sample = (
         rules.result,
