@@ -89,7 +89,8 @@ class Rules:
     history: Sequence[str] = ()
     """Fields that record the path, or are computed from others (keys, counters): not part of what "the same position" means."""
     board: tuple[int, int] = (1, 1)
-    """Rows and columns: the derived observation lays fields of that many entries out as planes."""
+    """Rows and columns: the derived observation lays fields of that many entries out as planes. Derived: those of the largest field of
+    two dimensions or more."""
     observe: Callable[[GameState, Integer, Planes], None] = DERIVED
     """observe(state, player, planes): the position from the view of `player`; `planes` (float32, `observation`) arrives all zeros."""
     observation: tuple[int, int, int] = (0, 0, 0)
@@ -182,6 +183,7 @@ class Rules:
             "derived": frozenset(left_out),
         }
         if "observe" in left_out:
+            object.__setattr__(self, "board", defaults.board(self))
             settled["observe"], settled["observation"] = defaults.observe(self)
         settled |= {name: derive[name](self) for name in left_out if name != "observe"}
         for name, value in settled.items():
