@@ -39,6 +39,7 @@ COMMANDS = {
     "classical.tables": ["tic_tac_toe"],
     "classical.alphabeta.probcut": ["tic_tac_toe --positions 20 --depth 3 --random 3 --out probcut.json"],
     "monitor.metrics": [""],
+    "train.keys": [""],
 }
 """By module; the run of the first one is there for the others."""
 
