@@ -128,11 +128,9 @@ class GameRecord:
                 by_rules = f"the outcome {game.utility(last)} that the rules give"
                 refuse(by_rules, f"{self.outcome}{f' ({self.ending})' if self.ending else ''}")
         elif self.ending == MAX_PLIES:
-            by_rules = game.utility(last, stopped=True)
-            if self.outcome != by_rules or len(self) != game.rules.max_plies:
-                refuse(
-                    f"{game.rules.max_plies} plies and the outcome {by_rules}", f"{len(self)} plies and {self.outcome}"
-                )
+            expected, got = (game.rules.max_plies, game.utility(last, stopped=True)), (len(self), self.outcome)
+            if got != expected:
+                refuse(f"{expected[0]} plies and the outcome {expected[1]}", f"{got[0]} plies and {got[1]}")
         elif self.outcome is not None and not self.ending:
             refuse("a finished game, or the reason why it ended", f"{len(self)} plies that do not finish it")
         return states

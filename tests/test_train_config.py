@@ -224,7 +224,7 @@ def test_files_and_changes_are_merged_before_they_are_checked(tmp_path: Path) ->
 def test_another_method_of_a_run_brings_its_own_defaults() -> None:
     before = compose(GAME, None, ["search.solve=false"])
     assert changed(before, ["search.method=gumbel"]).search == Gumbel(solve=False)
-    with pytest.raises(UserError, match="search.c_init: a setting of method 'puct', expected those of 'gumbel'"):
+    with pytest.raises(UserError, match=r"search.c_init: a setting of method 'puct', expected those of 'gumbel'"):
         changed(compose(GAME, None, ["search.c_init=2"]), ["search.method=gumbel"])
 
 

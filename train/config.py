@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import tomllib
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -97,7 +97,7 @@ def compose(game: Game, file: str | None = None, changes: Iterable[str] = ()) ->
         raise UserError(f"{_source(tables)}{error}") from None
 
 
-def _source(tables: Sequence[tuple[str, dict[str, Any]]]) -> str:
+def _source(tables: list[tuple[str, dict[str, Any]]]) -> str:
     """The one without which the others can be merged; else the first that can not be merged with those before it."""
     for k in reversed(range(len(tables))):
         if _is_sound(tables[:k] + tables[k + 1 :]):

@@ -7,7 +7,6 @@ python -m train.keys --write                       # renews docs/configuration.m
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import sys
 import textwrap
@@ -28,7 +27,6 @@ BEGIN, END = "<!-- keys: made by `python -m train.keys --write` -->", "<!-- end 
 WIDTH = 120
 
 
-@functools.cache
 def sentences(kind: type[Any]) -> dict[str, str]:
     """Of each field of a dataclass, those that it inherits included: what stands under it in the source."""
     found: dict[str, str] = {}
