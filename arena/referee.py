@@ -19,7 +19,7 @@ from base.errors import UserError
 from base.seeds import derive, generator
 from games import CHANCE, Game
 from games.choice import Choice
-from games.record import GameRecord, make_record
+from games.record import MAX_PLIES, GameRecord, make_record
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ def play_game(
             of_seat(seat, player.new_game, derive(seed, "seat", seat))
         for action in opening.actions:
             state = follow(action, game.result(state, action), {})
-        while (mover := game.to_move(state)) is not None:
+        while len(moves) < game.rules.max_plies and (mover := game.to_move(state)) is not None:
             if mover == CHANCE:
                 action = random_action(game, state, dice)
                 state = follow(action, game.result(state, action), {})
@@ -72,6 +72,8 @@ def play_game(
             except UserError as error:
                 raise SeatForfeits(mover, str(error)) from None
             state = follow(choice.action, after, visits_of(choice))
+        if not game.is_terminal(state):
+            outcome, ending = game.utility(state, stopped=True), MAX_PLIES
     except SeatForfeits as forfeit:
         outcome, ending = forfeit_utilities(game, forfeit.seat), f"player {forfeit.seat} forfeits: {forfeit.reason}"
     notes = {"opening": min(len(opening.actions), len(moves)), "times": times, "timed": timed, "late": late}

@@ -145,7 +145,7 @@ def longest_length(game: Game) -> int:
     longest = 0
     for number in range(100):
         state, rng, plies = game.initial(), generator(0, "length of a game", number), 0
-        while not game.is_terminal(state):
+        while plies < game.rules.max_plies and not game.is_terminal(state):
             state = game.result(state, random_action(game, state, rng))
             plies += 1
         longest = max(longest, plies)
@@ -406,7 +406,7 @@ class _Drawing:
         state = game.initial()
         if player is not None:
             player.new_game()
-        while not game.is_terminal(state):
+        while len(moves) < game.rules.max_plies and not game.is_terminal(state):
             stage = stage_of(len(moves), self.length)
             if stage > self.cells[cell][0]:
                 break

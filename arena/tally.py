@@ -81,7 +81,7 @@ class Tally:
             self.late[side] += notes["late"][seat]
             self.seconds[side] += sum(notes["times"][seat]) / 1000
             self.moves[side] += len(notes["times"][seat])
-        if record.ending:
+        if " forfeits: " in record.ending:
             loser, _, reason = record.ending.removeprefix("player ").partition(" forfeits: ")
             self.forfeits[f"{NAMES[sides[int(loser)]]}: {reason}"] += 1
 

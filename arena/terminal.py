@@ -41,7 +41,7 @@ from base.options import split
 from base.seeds import derive, generator
 from games import CHANCE, Game, load
 from games.choice import Choice
-from games.record import GameRecord, make_record
+from games.record import MAX_PLIES, GameRecord, make_record
 
 HUMAN = "human"
 COMMANDS = {
@@ -121,6 +121,9 @@ class TerminalGame:
             self.show(f"\n{game.render(self.state)}\n")
         try:
             while not self.ending and (mover := game.to_move(self.state)) is not None:
+                if len(self.moves) >= game.rules.max_plies:
+                    self.outcome, self.ending = game.utility(self.state, stopped=True), MAX_PLIES
+                    break
                 self._move(mover)
                 if is_watched:
                     self.show(f"\n{game.render(self.state)}\n")

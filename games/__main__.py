@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from base.errors import Arguments, UserError, run_command
 from base.lines import Lines, waiting, whole
+from games.engine.defaults import seen
 from games.engine.doctor import examine
 from games.engine.game import Game
 from games.engine.registry import builtin_games, load, options_of, summary_of
@@ -146,6 +147,7 @@ def run_trace(options: argparse.Namespace) -> int:
 def run_doctor(options: argparse.Namespace) -> int:
     game = load(options.game)
     print(f"{game.name}, version {game.version}: {options.games} random games")
+    print(f"  a network sees {seen(game.rules)}")
     findings = examine(game, options.games, options.seed, report=lambda line: print(f"  {line}", flush=True))
     for finding in findings:
         print(f"\n{finding}")

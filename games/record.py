@@ -33,6 +33,9 @@ from games.engine.record_codec import ARRAYS, FIELDS, decode, encode, refuse
 from games.engine.rules import Rules
 from games.types import Actions, Array, Counts, GameState, GameStates
 
+MAX_PLIES = "max_plies"
+"""The ending of a game that was stopped because it had as many plies as the rules allow."""
+
 
 @dataclass(frozen=True, eq=False)
 class GameRecord:
@@ -135,6 +138,10 @@ class GameRecord:
             if self.outcome != game.utility(last) or self.ending:
                 by_rules = f"the outcome {game.utility(last)} that the rules give"
                 refuse(by_rules, f"{self.outcome}{f' ({self.ending})' if self.ending else ''}")
+        elif self.ending == MAX_PLIES:
+            expected, got = (game.rules.max_plies, game.utility(last, stopped=True)), (len(self), self.outcome)
+            if got != expected:
+                refuse(f"{expected[0]} plies and the outcome {expected[1]}", f"{got[0]} plies and {got[1]}")
         elif self.outcome is not None and not self.ending:
             refuse("a finished game, or the reason why it ended", f"{len(self)} plies that do not finish it")
         return states
@@ -176,6 +183,8 @@ class GameRecord:
             ids = getattr(self, name)
             if len(ids) and not 0 <= ids.min() <= ids.max() < game.actions:
                 refuse(f"{name} from 0 to {game.actions - 1}", f"{ids.min()} to {ids.max()}")
+        if len(self) > game.rules.max_plies:
+            refuse(f"at most {game.rules.max_plies} plies (max_plies)", len(self))
         self.first_position(game)
         for name, values in (("players", self.players), ("outcome", self.outcome)):
             if values and len(values) != game.players:

@@ -127,7 +127,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
     is_terminal, to_move, utility, legal_actions = rules.is_terminal, rules.to_move, rules.utility, rules.legal_actions
     result, sample, evaluate = rules.result, sampler(rules), evaluator(rules)
     chance = rules.chance or (lambda state, action: 0.0)
-    players = rules.players
+    players, most_plies = rules.players, rules.max_plies
     is_mirrored = players == 2 and rules.zero_sum
     best_possible = max(rules.values) if rules.values else 1.0
 
@@ -146,7 +146,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
     ) -> None:
         at, length = ROOT, 0
         if slot.nodes == 0:
-            add_node(slot, nodes, edges, state, actions)
+            add_node(slot, nodes, edges, state, actions, 0)
         elif slot.prepared == 0 and nodes[ROOT].visits > 0:
             slot.prepared = 1
             prepare(slot, nodes[ROOT], edges, settings)
@@ -177,7 +177,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
             if at == NONE or nodes[at].proven == 0:  # the position of a proven node is not needed
                 result(state, edges[edge].action)
             if at == NONE:
-                at = add_node(slot, nodes, edges, state, actions)
+                at = add_node(slot, nodes, edges, state, actions, length)
                 if at == NONE:
                     break
                 edges[edge].child = at
@@ -204,14 +204,15 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
                 return int(edge)
         return NONE
 
-    def add_node(slot: Slot, nodes: Nodes, edges: Edges, state: GameState, actions: Actions) -> int:
-        """A node for the position, evaluated where the game is over, expanded where chance moves; NONE without memory."""
+    def add_node(slot: Slot, nodes: Nodes, edges: Edges, state: GameState, actions: Actions, plies: int) -> int:
+        """A node for the position, evaluated where the game is over, expanded where chance moves; NONE without memory. `plies` from
+        the root: no path gets longer than a game."""
         if slot.nodes == len(nodes):
             slot.refused += 1
             return NONE
         number = int(slot.nodes)
         node = nodes[number]
-        over = is_terminal(state)
+        over = plies >= most_plies or is_terminal(state)
         node.mover = OVER if over else to_move(state)
         node.proven = 1 if over else 0
         node.visits, node.edges, node.count, node.tried, node.flight, node.mass = 0, 0, 0, 0, 0, 0.0
@@ -286,7 +287,7 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
         """Adds λ times the outcome of random play to the lane; where that is cut short, λ times the estimate there."""
         share = settings.rollout
         plies = 0
-        while not is_terminal(state):
+        while plies < most_plies and not is_terminal(state):
             if plies >= settings.rollout_plies > 0 and to_move(state) != CHANCE:
                 estimate(lane, state, share, weights, values)
                 return

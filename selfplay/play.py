@@ -36,17 +36,17 @@ from base.errors import UserError
 from base.seeds import below, derive, generator, uniform
 from base.threads import interruptible
 from games import Game
-from games.record import GameRecord
+from games.record import MAX_PLIES, GameRecord
 from mcts.search import BatchEvaluator, CompiledNetwork, Search, is_compiled
 from mcts.settings import SearchSettings
 from mcts.tree import bytes_per_node
 from selfplay.settings import SelfPlaySettings
 from selfplay.turns import (
+    AT_MAX_PLIES,
     FULL,
     NO_PLAYER,
     SEARCHING,
     STOPPED,
-    TOO_LONG,
     Logs,
     following_factory,
     game_dtype,
@@ -203,16 +203,12 @@ class Games:
         started, game = self.started[s], self.games[s]
         assert started is not None
         self.started[s] = None
-        if status == TOO_LONG:
-            raise UserError(
-                f"{self.game.name}: expected games of at most {self.game.rules.max_plies} plies (max_plies), "
-                f"game {started.number} of seed {self.queue.seed} is longer"
-            )
         self.simulations += int(game.simulations)
         n, k, net = int(game.plies), int(game.entries), self.queue.net
         resigned = int(game.resigned)
+        is_stopped = status == AT_MAX_PLIES
         if resigned == NO_PLAYER:
-            outcome = self.game.utility(self.search.roots[s])
+            outcome = self.game.utility(self.search.roots[s], is_stopped)
         else:
             outcome = tuple(-1.0 if player == resigned else 1.0 for player in range(self.game.players))
         about: dict[str, Any] = {"number": started.number, "net": net}
@@ -225,7 +221,7 @@ class Games:
             self.game.version,
             logs.moves[s, :n],
             outcome,
-            "" if resigned == NO_PLAYER else "resigned",
+            MAX_PLIES if is_stopped else "" if resigned == NO_PLAYER else "resigned",
             started.seed,
             (f"net:{net}",) * self.game.players,
             searched=logs.searched[s, :n],

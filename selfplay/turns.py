@@ -8,7 +8,8 @@ search.
     trees, actions, settings, table       the search's own (`mcts/search.py`)
     how, weights       the record of the settings of self-play; float64 [max_legal]: scratch
 
-A game is over with FINISHED. FULL: there is no room for another policy in the log; the caller makes room and calls again.
+A game is over with FINISHED, and with AT_MAX_PLIES, where it has as many plies as the rules allow. FULL: there is no room for another
+policy in the log; the caller makes room and calls again.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from mcts.variant import Variant
 OPENING, FAST, FULL_SEARCH = 0, 1, 2
 """What the search under way is for."""
 
-SEARCHING, FINISHED, FULL, TOO_LONG, STOPPED = 0, 1, 2, 3, 4
+SEARCHING, FINISHED, FULL, AT_MAX_PLIES, STOPPED = 0, 1, 2, 3, 4
 """How a function left a game."""
 
 RESIGNS_AFTER = 2
@@ -92,7 +93,7 @@ def turns(rules: Rules, variant: Variant) -> Turns:
         game, slot, state = games[s], trees.slots[s], trees.roots[s]
         while not is_terminal(state):
             if game.plies == logs.moves.shape[1]:
-                return TOO_LONG
+                return AT_MAX_PLIES
             if to_move(state) != CHANCE:
                 if game.opening > 0:
                     game.kind = OPENING

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The package layout. A new folder gets its number here.
 LAYERS = {
     "base": 0,
+    "configs": 0,
     "games": 1,
     "mcts": 2,
     "classical": 2,

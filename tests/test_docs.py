@@ -75,6 +75,13 @@ def test_the_commands_of_the_page_of_metrics_are_those_of_the_readme() -> None:
     assert {line.split("#")[0].strip() for line in commands("docs/tensorboard.md")} <= known
 
 
+@pytest.mark.parametrize("line", commands("docs/configuration.md"))
+def test_the_commands_of_the_configuration_run(line: str, tmp_path: Path) -> None:
+    done = run(line, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "[search]" in done.stdout
+
+
 def test_every_page_with_commands_is_run() -> None:
-    run_here = {"docs/classical.md", "docs/learning.md", "docs/tensorboard.md"}
+    run_here = {"docs/classical.md", "docs/configuration.md", "docs/learning.md", "docs/tensorboard.md"}
     assert {page for page in PAGES if commands(page)} == run_here | {"README.md", "docs/your_game.md"}

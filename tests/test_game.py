@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from base.errors import UserError
-from games import load
+from games import Rules, load
+from games.engine.defaults import seen
 
 NIM = load("nim")
 
@@ -103,3 +104,49 @@ def test_derived_keys_see_fractions_and_signs(four):
     zero = four.initial()
     zero.temper = np.float32(-0.0)
     assert four.key(zero) == four.key(four.initial())
+
+
+def position_of(fields, **settings):
+    """Rules of a position with these fields; nothing is played."""
+
+    def of(state):
+        return 0
+
+    def of_two(state, other):
+        return 0
+
+    given = {"players": 2, "actions": 1, "max_plies": 1} | settings
+    return Rules(np.dtype(fields), of, of, of_two, of_two, of, of_two, **given)
+
+
+@pytest.mark.parametrize(
+    ("fields", "settings", "observation", "words"),
+    [
+        ([("cells", "i1", (3, 4)), ("mover", "i1")], {}, (2, 3, 4), "boards: cells; the same in each cell: mover"),
+        ([("cells", "i1", (2, 3, 4))], {}, (2, 3, 4), "boards: cells"),
+        ([("cells", "i1", (3, 4)), ("marks", "i1", 12)], {}, (2, 3, 4), "boards: cells, marks"),
+        ([("hands", "i1", (2, 5)), ("cells", "i1", (3, 4))], {"owned": ["hands"]}, (11, 3, 4), "boards: cells"),
+        ([("scores", "i1", (2, 2))], {"owned": ["scores"]}, (4, 1, 1), "4 numbers without a board: scores"),
+        ([("past", "i1", (9, 9)), ("cells", "i1", (3, 4))], {"history": ["past"]}, (1, 3, 4), "boards: cells"),
+        ([("cells", "i1", (3, 4))], {"board": (2, 6)}, (1, 2, 6), "boards: cells"),
+    ],
+)
+def test_a_field_of_two_dimensions_is_a_board(fields, settings, observation, words):
+    rules = position_of(fields, **settings)
+    assert rules.observation == observation
+    assert words in seen(rules)
+    state = np.zeros(1, rules.State)[0]
+    first = rules.State.names[-1]
+    state[first] = np.arange(state[first].size).reshape(state[first].shape) if state[first].shape else 1
+    planes = np.zeros(rules.observation, np.float32)
+    rules.observe(state, 0, planes)
+    assert planes.any()
+    if observation[1:] == (3, 4) and first == "cells":
+        assert np.array_equal(planes[-1], state.cells.reshape(-1, 3, 4)[-1])  # as it is, row by row
+
+
+def test_a_field_of_two_dimensions_is_drawn_as_a_grid():
+    rules = position_of([("cells", "i1", (2, 3)), ("mover", "i1")])
+    state = np.zeros(1, rules.State)[0]
+    state.cells[1, 2] = 7
+    assert rules.render(state) == "cells:\n 0  0  0\n 0  0  7\nmover: 0"

@@ -290,13 +290,15 @@ def test_policies_of_long_games_find_room(monkeypatch: Any) -> None:
     assert tight == played(compiled, range(6))
 
 
-def test_game_longer_than_declared_is_one_line() -> None:
+def test_a_game_is_stopped_at_max_plies_with_the_utility_of_its_rules() -> None:
     game = load("connect_four")
     short = Game(replace(game.rules, max_plies=5), game.name, game.spec, game.options)
-    with pytest.raises(
-        UserError, match=r"connect_four: expected games of at most 5 plies \(max_plies\), game 0 of seed 7 is"
-    ):
-        played(queue_of(short), [0])
+    compiled = GameQueue(short, FEW, PUCT(), 7)
+    compiled.use(None, "uniform")
+    for queue in (queue_of(short), compiled):
+        for record in played(queue, range(8)):
+            assert (len(record), record.ending, record.outcome) == (5, "max_plies", (0.0, 0.0))
+            record.positions(short)
 
 
 def test_network_travels_by_its_content_and_every_backend_plays_the_same_games(tmp_path: Path) -> None:

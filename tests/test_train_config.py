@@ -9,10 +9,13 @@ import pytest
 
 from base.errors import UserError
 from games import builtin_games, load
+from mcts.gumbel import Gumbel
+from mcts.variant import names
 from train.__main__ import main, parser
 from train.budget import Budget
-from train.config import FOLDER, RENAMED, compose, differences, of_table, read, renamed, to_toml
+from train.config import FOLDER, RENAMED, changed, compose, differences, of_table, read, renamed, settings, to_toml
 from train.evaluation import read_evaluation
+from train.keys import PAGE, page, shown
 from train.run import name_for
 from train.start import configuration
 from train.state import Progress
@@ -204,3 +207,48 @@ def test_evaluation_of_an_older_version_is_read() -> None:
     found = read_evaluation(OLD / "00000064.arena.json")
     assert found.line.startswith("Elo ") and len(found.elo) == 3
     assert found.metrics["elo/search"] == found.elo[0] and found.details["search"]["elo"] is not None
+
+
+def test_files_and_changes_are_merged_before_they_are_checked(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text("[search]\nconsidered = 8\n")
+    for changes in (["search.method=gumbel", "search.c_visit=30"], ["search.c_visit=30", "search.method=gumbel"]):
+        found = compose(GAME, str(file), changes).search
+        assert (found, found.temperature) == (Gumbel(considered=8, c_visit=30.0), 0.0)
+    with pytest.raises(UserError, match=r"own.toml: search.considered: a setting of method 'gumbel', expected those"):
+        compose(GAME, str(file))
+    with pytest.raises(UserError, match=r"^search.c_init: a setting of method 'puct', expected those of 'gumbel'"):
+        compose(GAME, str(file), ["search.method=gumbel", "search.c_init=2"])
+
+
+def test_another_method_of_a_run_brings_its_own_defaults() -> None:
+    before = compose(GAME, None, ["search.solve=false"])
+    assert changed(before, ["search.method=gumbel"]).search == Gumbel(solve=False)
+    with pytest.raises(UserError, match=r"search.c_init: a setting of method 'puct', expected those of 'gumbel'"):
+        changed(compose(GAME, None, ["search.c_init=2"]), ["search.method=gumbel"])
+
+
+def test_an_unknown_key_without_a_near_one_leads_to_the_list() -> None:
+    with pytest.raises(UserError, match=r"^unknown key 'qqq'; python -m train GAME --show-config lists all$"):
+        compose(GAME, None, ["qqq=1"])
+
+
+@pytest.mark.parametrize("method", names())
+def test_show_config_shows_each_key_with_its_sentence_and_config_takes_it(method: str, tmp_path: Path) -> None:
+    config = compose(GAME, None, [f"search.method={method}", "seed=9"])
+    (tmp_path / "shown.toml").write_text(shown(config))
+    assert compose(GAME, str(tmp_path / "shown.toml")) == config
+    lines = shown(config).splitlines()
+    keys = [k for k, line in enumerate(lines) if " = " in line and not line.startswith("#")]
+    assert len(keys) == len(settings(config)) and all(lines[k - 1].startswith("# ") for k in keys)
+
+
+def test_show_config_makes_no_run(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["tic_tac_toe", "--show-config", "--set", "seed=9"]) == 0
+    assert "\nseed = 9\n" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_page_of_the_configuration_is_that_of_the_code() -> None:
+    assert PAGE.read_text() == page(), "renew it: python -m train.keys --write"

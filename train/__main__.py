@@ -3,6 +3,7 @@
 python -m train connect_four --minutes 10
 python -m train tic_tac_toe --games 5000 --run first --set net=mlp:2x64 --set selfplay.simulations=32
 python -m train connect_four --run first                   # resumes where it stopped, whatever stopped it
+python -m train chess --show-config                        # every key of its configuration, and what it means
 python -m train report first                               # the run as one HTML page
 python -m train chess --from-games lichess.pgn             # learns from recorded games first, then from its own
 python -m train chess --eval-only --from-games lichess.pgn # the linear EVAL alone, in seconds
@@ -38,9 +39,12 @@ def main(argv: Sequence[str]) -> int:
         from train.fitting import fit_only
 
         return fit_only(options)
-    from train.start import start  # torch takes seconds to load, which --help and a wrong option need not wait for
+    from train.start import (
+        show,
+        start,
+    )  # torch takes seconds to load, which --help and a wrong option need not wait for
 
-    return start(options)
+    return show(options) if options.show_config else start(options)
 
 
 def parser() -> Arguments:
@@ -53,7 +57,7 @@ def parser() -> Arguments:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="one key of the configuration, as in search.c_init=1.5",
+        help="one key of the configuration, as in search.c_init=1.5; --show-config lists them",
     )
     budget = found.add_mutually_exclusive_group()
     budget.add_argument("--minutes", type=positive, metavar="M", help="how long it runs, all its processes together")
@@ -69,6 +73,7 @@ def parser() -> Arguments:
         metavar="FILE",
         help="recorded games to learn from first: logs, lists of moves, .pgn, .sgf, folders of them",
     )
+    found.add_argument("--show-config", action="store_true", help="show the configuration and stop")
     found.add_argument("--eval-only", action="store_true", help="fit the linear EVAL to games and stop; no network")
     found.add_argument("--records", metavar="RUN", help="with --eval-only: the games of a run, or a folder of them")
     found.add_argument("--out", metavar="PATH", help="with --eval-only: where the weights go")

@@ -80,30 +80,57 @@ class Config:
 def compose(game: Game, file: str | None = None, changes: Iterable[str] = ()) -> Config:
     """From the files and from `key=value` texts, for one game."""
     own = FOLDER / f"{game.name.partition(':')[0]}.toml"
-    tables = [read(FOLDER / "base.toml")]
+    tables: list[tuple[str, dict[str, Any]]] = [(f"{FOLDER / 'base.toml'}: ", read(FOLDER / "base.toml"))]
     if file is not None:
-        tables.append(read(Path(file)))
+        tables.append((f"{file}: ", read(Path(file))))
     elif own.is_file():
-        tables.append(read(own))
-    tables += [_of_change(change) for change in changes]
+        tables.append((f"{own}: ", read(own)))
+    tables += [("", _of_change(change)) for change in changes]
     merged: dict[str, Any] = {}
-    for table in tables:
+    for _, table in tables:
         _merge(merged, table)
-    if "game" in merged and merged["game"] != game.spec:
+    if merged.get("game", game.spec) != game.spec:
         raise UserError(f"game: expected it on the command line alone, got '{merged['game']}' in the configuration")
-    return of_table(merged | {"game": game.spec})
+    try:
+        return of_table(merged | {"game": game.spec})
+    except UserError as error:
+        raise UserError(f"{_source(tables)}{error}") from None
+
+
+def _source(tables: list[tuple[str, dict[str, Any]]]) -> str:
+    """The one without which the others can be merged; else the first that can not be merged with those before it."""
+    for k in reversed(range(len(tables))):
+        if _is_sound(tables[:k] + tables[k + 1 :]):
+            return tables[k][0]
+    return next(tables[k][0] for k in range(len(tables)) if not _is_sound(tables[: k + 1]))
+
+
+def _is_sound(tables: Iterable[tuple[str, Mapping[str, Any]]]) -> bool:
+    merged: dict[str, Any] = {"game": ""}
+    for _, table in tables:
+        _merge(merged, table)
+    try:
+        of_table(merged)
+    except UserError:
+        return False
+    return True
 
 
 def changed(config: Config, changes: Iterable[str]) -> Config:
-    """With other values for the keys in these `key=value` texts."""
-    table = dataclasses.asdict(config)
+    """With other values for the keys in these `key=value` texts. Another method of search brings its own defaults."""
+    table, given = dataclasses.asdict(config), dict[str, Any]()
     for change in changes:
-        _merge(table, _of_change(change))
+        _merge(given, _of_change(change))
+    search = given.get("search")
+    if isinstance(search, dict) and search.get("method", config.search.method) != config.search.method:
+        usual = dataclasses.asdict(type(config.search)())
+        table["search"] = {key: value for key, value in table["search"].items() if value != usual[key]}
+    _merge(table, given)
     return of_table(table)
 
 
 def read(path: Path, stored: bool = False) -> dict[str, Any]:
-    """A TOML file, its keys known and its values of their types; `stored`: that of a run, which may be older than this program."""
+    """A TOML file with today's names of its keys; `stored`: that of a run, which may be older than this program, and is checked."""
     try:
         table = toml_of(path.read_bytes(), path)
     except FileNotFoundError:
@@ -112,7 +139,8 @@ def read(path: Path, stored: bool = False) -> dict[str, Any]:
         table = _renewed(table)
     try:
         table = renamed(table)
-        of_table({"game": ""} | table)
+        if stored:
+            of_table({"game": ""} | table)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     return table
@@ -138,15 +166,15 @@ def to_toml(config: Config) -> str:
         value = getattr(config, each.name)
         if is_dataclass(value):
             sections += ["", f"[{each.name}]"]
-            sections += [f"{inner.name} = {_written(getattr(value, inner.name))}" for inner in fields(value)]
+            sections += [f"{inner.name} = {in_toml(getattr(value, inner.name))}" for inner in fields(value)]
         else:
-            lines.append(f"{each.name} = {_written(value)}")
+            lines.append(f"{each.name} = {in_toml(value)}")
     return "\n".join(lines + sections) + "\n"
 
 
 def settings(config: Config) -> dict[str, str]:
     """Every `section.key` with its value as TOML has it, which `--set` takes."""
-    return {key: _written(value) for key, value in _flat(dataclasses.asdict(config)).items()}
+    return {key: in_toml(value) for key, value in flat(dataclasses.asdict(config)).items()}
 
 
 def differences(old: Config, new: Config) -> list[str]:
@@ -204,10 +232,11 @@ def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
     given: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
-            raise UserError(f"unknown key '{short(where + key)}'{_near(key, known, where)}")
+            near = _near(key, known, where) or "; python -m train GAME --show-config lists all"
+            raise UserError(f"unknown key '{short(where + key)}'{near}")
         if is_dataclass(hints[key]):
             if not isinstance(value, dict):
-                raise UserError(f"{where}{key}: expected a section, got {short(_written(value))}")
+                raise UserError(f"{where}{key}: expected a section, got {short(in_toml(value))}")
             section = _variant(value) if hints[key] is SearchSettings else hints[key]
             given[key] = _build(section, value, f"{where}{key}.")
         else:
@@ -251,23 +280,24 @@ def _checked(kind: Any, value: Any, where: str) -> Any:
     try:
         return checked(kind, value)
     except Misfit as wrong:
-        raise UserError(f"{where}: expected {wrong.expected}, got {short(_written(wrong.got))}") from None
+        raise UserError(f"{where}: expected {wrong.expected}, got {short(in_toml(wrong.got))}") from None
 
 
-def _written(value: Any) -> str:
-    """As TOML has it."""
+def in_toml(value: Any) -> str:
+    """A value as TOML has it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         escaped = "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
         return f'"{escaped}"'
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(in_toml, value))}]"
     return str(value)
 
 
-def _flat(table: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+def flat(table: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Every `section.key` with its value."""
     found: dict[str, Any] = {}
     for key, value in table.items():
-        found |= _flat(value, f"{where}{key}.") if isinstance(value, dict) else {where + key: value}
+        found |= flat(value, f"{where}{key}.") if isinstance(value, dict) else {where + key: value}
     return found

@@ -22,6 +22,7 @@ from train.budget import Budget
 from train.config import Config, changed, compose, to_toml
 from train.evaluation import ArenaEvaluation, players_of
 from train.fitting import commands
+from train.keys import shown
 from train.loop import train
 from train.recorded import with_games
 from train.run import Run, folder_of, name_for, opened, stored
@@ -29,6 +30,13 @@ from train.state import Progress, newest
 
 DEFAULT = Budget(minutes=10)
 """Of a new run without --games and --minutes."""
+
+
+def show(options: argparse.Namespace) -> int:
+    """The configuration that this command line gives a run."""
+    game = load(options.game)
+    print(shown(configuration(game, options, stored(folder_of(options.run or name_for(game.name))))))
+    return 0
 
 
 def start(options: argparse.Namespace) -> int:

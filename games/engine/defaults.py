@@ -5,6 +5,7 @@ Each function takes the `Rules` and returns the plain function of the contract.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,40 @@ def _then(
 # ── observation ──
 
 
+def board(rules: Rules) -> tuple[int, int]:
+    """As the game's file has it; else the last two dimensions of the largest field that has them, that of the player not counted."""
+    shapes = [_shape_of(rules, name)[-2:] for name in _position_fields(rules)]
+    found = [(shape[0], shape[1]) for shape in shapes if len(shape) == 2]
+    return max([rules.board, *found], key=math.prod) if rules.board == (1, 1) else rules.board
+
+
+def _shape_of(rules: Rules, name: str) -> tuple[int, ...]:
+    """Of what one player has: so four scores are not taken for a board of four cells."""
+    shape = rules.State[name].shape
+    return shape[1:] if name in rules.owned else shape
+
+
+def _is_plane(rules: Rules, name: str) -> bool:
+    """Whether the field fills the board, once or several times."""
+    each, cells = _shape_of(rules, name), math.prod(rules.board)
+    return cells > 1 and (math.prod(each) == cells or each[-1:] == (cells,) or each[-2:] == tuple(rules.board))
+
+
+def seen(rules: Rules) -> str:
+    """What a network sees, in words."""
+    channels, rows, columns = rules.observation
+    planes = f"{channels} plane{'s' * (channels > 1)} of {rows}×{columns}"
+    if "observe" not in rules.derived:
+        return f"{planes}, by observe"
+    names = _position_fields(rules)
+    laid_out = [name for name in names if _is_plane(rules, name)]
+    others = [name for name in names if name not in laid_out]
+    if laid_out:
+        constant = f"; the same in each cell: {', '.join(others)}" if others else ""
+        return f"{planes}, boards: {', '.join(laid_out)}{constant}"
+    return f"{channels} numbers without a board: {', '.join(names)}; a field of shape (rows, columns), or board=, makes a board"
+
+
 def observe(rules: Rules) -> tuple[Callable[[GameState, int, Planes], None], tuple[int, int, int]]:
     """All fields that are not history: laid out as planes where they fill the board, else one constant plane for each number."""
     rows, columns = rules.board
@@ -86,9 +121,7 @@ def observe(rules: Rules) -> tuple[Callable[[GameState, int, Planes], None], tup
     write: Callable[[GameState, int, Planes], None] = nothing
     channels = 0
     for name in _position_fields(rules):
-        shape = rules.State[name].shape
-        each = shape[1:] if name in rules.owned else shape  # so four scores are not taken for a board of four cells
-        is_plane = cells > 1 and (each[-1:] == (cells,) or each[-2:] == (rows, columns))
+        shape, is_plane = rules.State[name].shape, _is_plane(rules, name)
         size = int(np.prod(shape)) // (cells if is_plane else 1)
         if name in rules.owned:
             writer = _owned(name, channels, size, rules.players, is_plane, rules.board)
@@ -268,18 +301,17 @@ def _number_of(word: str, base: np.dtype[Any]) -> Any:
 
 
 def render(rules: Rules) -> Callable[[GameState], str]:
-    """One line per field; arrays that fill the board as a grid."""
+    """One line per field; arrays that fill the board, and those of two dimensions or more, as grids."""
     names, board = list(rules.State.names or ()), rules.board
 
     def render(state: GameState) -> str:
         lines = []
         for name in names:
             value = np.asarray(state[name])
-            if value.size == board[0] * board[1] > 1:
-                lines += [
-                    f"{name}:",
-                    *(" ".join(f"{cell!s:>2}" for cell in row) for row in value.reshape(board).tolist()),
-                ]
+            is_board = value.size == board[0] * board[1] > 1
+            if is_board or value.ndim > 1:
+                grid = value.reshape(board if is_board else (-1, value.shape[-1])).tolist()
+                lines += [f"{name}:", *(" ".join(f"{cell!s:>2}" for cell in row) for row in grid)]
             else:
                 lines.append(f"{name}: {' '.join(map(str, value.ravel().tolist()))}")
         return "\n".join(lines)

@@ -93,9 +93,9 @@ class Game:
     def is_terminal(self, state: GameState) -> bool:
         return bool(self._is_terminal(state))
 
-    def utility(self, state: GameState) -> tuple[float, ...]:
-        """Of a finished game: one number per player, in [-1, 1]."""
-        if not self.is_terminal(state):
+    def utility(self, state: GameState, stopped: bool = False) -> tuple[float, ...]:
+        """Of a finished game, or one `stopped` by max_plies: one number per player, in [-1, 1]."""
+        if not stopped and not self.is_terminal(state):
             raise UserError(f"expected a finished game of {self.name}, got an unfinished one")
         return tuple(float(self._utility(state, player)) for player in range(self.players))
 

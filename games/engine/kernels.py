@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from base.bits import U
-from base.seeds import mix, uniform
+from base.seeds import below, mix, uniform
 from games.engine.rules import CHANCE, Rules
 from games.types import Actions, Bits, Counts, Features, GameState, GameStates, Planes, Rng, Utilities, Words
 
@@ -103,7 +103,7 @@ def sampler(rules: Rules) -> Callable[[GameState, Actions, Rng], int]:
 def playouts(rules: Rules) -> Callable[..., int]:
     """Random games from states[0]: playouts(states [2], actions [max_legal], rng, count, totals [players]) -> plies.
 
-    Adds every game's utilities to `totals`.
+    Adds every game's utilities to `totals`. Each is stopped after max_plies.
     """
     result, is_terminal, utility, players, sample = (
         rules.result,
@@ -112,12 +112,14 @@ def playouts(rules: Rules) -> Callable[..., int]:
         rules.players,
         sampler(rules),
     )
+    most = rules.max_plies
 
     def playouts(states: GameStates, actions: Actions, rng: Rng, count: int, totals: Utilities) -> int:
         plies = 0
         for _ in range(count):
             states[1] = states[0]
-            while not is_terminal(states[1]):
+            last = plies + most
+            while plies < last and not is_terminal(states[1]):
                 result(states[1], sample(states[1], actions, rng))
                 plies += 1
             for player in range(players):
@@ -260,6 +262,42 @@ def recorded_game(rules: Rules) -> Callable[..., int]:
         return most
 
     return recorded_game
+
+
+FIRST, LAST, NO_END = range(3)
+"""Players that do not play at random: the first legal action, the last, or one that does not end the game."""
+
+
+def one_sided_game(rules: Rules) -> Callable[..., int]:
+    """A game in which all play in one of these ways; chance rolls.
+
+    one_sided_game(states [most+2], moves [most], rng, actions, way, most) -> plies. `states` keeps all positions (and needs one more).
+    """
+    legal_actions, result, is_terminal, to_move = rules.legal_actions, rules.result, rules.is_terminal, rules.to_move
+    sample = sampler(rules)
+
+    def one_sided_game(states: GameStates, moves: Actions, rng: Rng, actions: Actions, way: int, most: int) -> int:
+        for ply in range(most):
+            if is_terminal(states[ply]):
+                return ply
+            if to_move(states[ply]) == CHANCE:
+                move = int(sample(states[ply], actions, rng))
+            else:
+                n = legal_actions(states[ply], actions)
+                move = int(actions[n - 1] if way == LAST else actions[0])
+                first = below(rng, n) if way == NO_END else n
+                for i in range(first, first + n if way == NO_END else n):
+                    states[most + 1] = states[ply]
+                    result(states[most + 1], actions[i % n])
+                    if not is_terminal(states[most + 1]):
+                        move = int(actions[i % n])
+                        break
+            states[ply + 1] = states[ply]
+            result(states[ply + 1], move)
+            moves[ply] = move
+        return most
+
+    return one_sided_game
 
 
 def draws(rules: Rules) -> Callable[..., None]:

@@ -18,6 +18,7 @@ from games.engine.play_laws import (
     other_functions_change_nothing,
     probabilities_sum_to_one,
     same_in_three_ways,
+    stopped_games_have_utilities,
     utilities_are_declared,
 )
 from games.engine.quick_laws import Law, games_end, there_is_a_legal_action, utilities_sum_to_zero
@@ -39,6 +40,7 @@ LAWS: tuple[Law, ...] = (
     games_end,
     utilities_sum_to_zero,
     utilities_are_declared,
+    stopped_games_have_utilities,
     other_functions_change_nothing,
     probabilities_sum_to_one,
     observations_determine_moves,

@@ -16,7 +16,7 @@ from base.seeds import generator
 from base.threads import Overtime, within
 from games.engine import kernels
 from games.engine.game_under_test import POSITIONS, GameUnderTest, Position, RandomGame, Way
-from games.engine.quick_laws import Breach, law
+from games.engine.quick_laws import Breach, law, must_sum_to_zero
 from games.engine.rules import CHANCE
 from games.engine.trial import PATIENCE, is_of_rules, place_of, seen_of, walk
 from games.types import GameState
@@ -159,6 +159,53 @@ def utilities_are_declared(test: GameUnderTest) -> str:
         if rules.values and not all(value in rules.values for value in utilities):
             raise Breach("utility or values", f"utilities {utilities}; declared are {rules.values}", position)
     return f"{ends} ends"
+
+
+ONE_SIDED = {
+    kernels.FIRST: "always play the first legal action",
+    kernels.LAST: "always play the last legal action",
+    kernels.NO_END: "play on wherever they can",
+}
+
+
+@law("where max_plies stops a game, as it may if nobody plays at random, its utilities are as declared")
+def stopped_games_have_utilities(test: GameUnderTest) -> str:
+    rules, count, stopped = test.rules, 0, 0
+    play = test.game.kernel(kernels.one_sided_game, checked=True)
+    for way, words in ONE_SIDED.items():
+        for seed in range(2):
+            count += 1
+            game = one_sided(test, play, way, seed)
+            position = Position(game, game.plies)
+            if test.game.is_terminal(position.state):
+                continue
+            stopped += 1
+            answers = test.answers(position.state)
+            try:
+                must_sum_to_zero(answers)
+            except Breach as breach:
+                breach.position = position
+                raise
+            if not all(-1 <= value <= 1 and value in (rules.values or (value,)) for value in answers.utilities):
+                seen = (
+                    f"utilities {answers.utilities} after max_plies = {rules.max_plies} plies of players that {words}"
+                )
+                raise Breach("utility, values or max_plies", f"{seen}; declared are {rules.values}", position)
+    return f"{count} games, {stopped} of them stopped after {rules.max_plies} plies"
+
+
+def one_sided(test: GameUnderTest, play: Any, way: int, seed: int) -> RandomGame:
+    rules, most = test.rules, test.rules.max_plies
+    states, moves = test.game.blanks(most + 2), np.zeros(most, np.int32)
+    test.game._initial(states[0])
+    actions, rng = np.zeros(rules.max_legal, np.int32), test.rng(seed)
+    play(states, moves, rng.copy(), actions, way, 0)  # compiles, which takes longer than PATIENCE
+    try:
+        plies = int(within(PATIENCE, lambda: play(states, moves, rng, actions, way, most)))
+    except (IndexError, ZeroDivisionError, Overtime) as error:
+        seen = f"players that {ONE_SIDED[way]}: {seen_of(error)}"
+        raise Breach("an index, a division or a loop", seen) from error
+    return RandomGame(seed, states[: plies + 1], moves[:plies], np.zeros((0, 0), np.uint64))
 
 
 @law("only result and null_result change a state, and result does so in the same way each time")

@@ -161,9 +161,13 @@ def games_end(answers: Answers, ply: int) -> None:
 @quick_law("each player's utility is a number; in a zero-sum game they sum to zero")
 def utilities_sum_to_zero(answers: Answers, ply: int) -> None:
     if answers.is_terminal:
-        total = sum(answers.utilities)
-        if answers.rules.zero_sum and abs(total) > 1e-6:
-            raise Breach("utility or zero_sum", f"utilities {answers.utilities} sum to {total:g}")
+        must_sum_to_zero(answers)
+
+
+def must_sum_to_zero(answers: Answers) -> None:
+    total = sum(answers.utilities)
+    if answers.rules.zero_sum and abs(total) > 1e-6:
+        raise Breach("utility or zero_sum", f"utilities {answers.utilities} sum to {total:g}")
 
 
 QUICK_LAWS = (there_is_a_legal_action, games_end, utilities_sum_to_zero)

@@ -9,7 +9,7 @@ record and replay paths in it; `games.Game` wraps them into the textbook's pure 
     legal_actions(state, actions) -> n   writes the n legal action ids into `actions`, each once
     result(state, action)                plays a legal action (of the mover, or chance's)
     is_terminal(state) -> bool           drawn, decided or stopped
-    utility(state, player) -> float      of a terminal state, in [-1, 1], from that player's view
+    utility(state, player) -> float      of a terminal state, in [-1, 1], from that player's view; also where `max_plies` stops a game
 
 `legal_actions` follows the rules of movement alone: it gives none once the moves themselves have decided the game (a line of four, a
 checkmate), and still gives moves where a game is stopped by a counter, a repetition, lack of material or a cap on its length.
@@ -65,7 +65,8 @@ class Rules:
     actions: int
     """How many action ids there are, chance's included: ids are 0 … actions-1."""
     max_plies: int
-    """No game is longer, chance's actions counted."""
+    """No game is longer, chance's actions counted: after so many it is stopped, and `utility` gives what it is worth there. Searches
+    count from their root."""
 
     version: int = 1
     """Changed whenever a game of the same moves could go differently; stored with every record and checkpoint."""
@@ -88,7 +89,8 @@ class Rules:
     history: Sequence[str] = ()
     """Fields that record the path, or are computed from others (keys, counters): not part of what "the same position" means."""
     board: tuple[int, int] = (1, 1)
-    """Rows and columns: the derived observation lays fields of that many entries out as planes."""
+    """Rows and columns: the derived observation lays fields of that many entries out as planes. Derived: those of the largest field of
+    two dimensions or more."""
     observe: Callable[[GameState, Integer, Planes], None] = DERIVED
     """observe(state, player, planes): the position from the view of `player`; `planes` (float32, `observation`) arrives all zeros."""
     observation: tuple[int, int, int] = (0, 0, 0)
@@ -181,6 +183,7 @@ class Rules:
             "derived": frozenset(left_out),
         }
         if "observe" in left_out:
+            object.__setattr__(self, "board", defaults.board(self))
             settled["observe"], settled["observation"] = defaults.observe(self)
         settled |= {name: derive[name](self) for name in left_out if name != "observe"}
         for name, value in settled.items():
