@@ -13,6 +13,7 @@ from documents import ROOT, blocks, commands, games_of, run
 from arena.players import make_player
 from base.errors import UserError
 from games import Game, builtin_games, load
+from mcts.player import TreePlayer
 
 PAGE = "README.md"
 (STICKS,) = games_of(PAGE)
@@ -75,7 +76,8 @@ ROWS = [
 def test_the_table_of_games_and_players_is_true(game, marks, monkeypatch):
     monkeypatch.setattr(
         Game, "kernel", lambda self, factory, checked=False: lambda *arguments: 0
-    )  # nothing is compiled
+    )  # nothing is compiled, so nothing is prepared
+    monkeypatch.setattr(TreePlayer, "prepare", lambda self: None)
     for player, mark in zip(PLAYERS, [marks[0], *marks[:4]], strict=True):  # minimax and alphabeta share a column
         if mark == "✓":
             make_player(player, load(game))
