@@ -324,9 +324,10 @@ class Threads(_LocalWorkers):
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """A process started in here inherits a blocked SIGINT: Ctrl-C cannot end it before it ignores that."""
+    """A process started in here inherits a blocked SIGINT: Ctrl-C cannot end it before it ignores that. A time limit that is over while
+    it starts holds afterwards."""
     resource_tracker.ensure_running()  # which would unblock SIGINT if it started by itself, later
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGALRM})
     try:
         yield
     finally:
@@ -338,7 +339,7 @@ def _interrupts_held_back() -> Iterator[None]:
 
 def _work_in_process(connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGALRM})
     _work(connection, lambda: os._exit(1))
 
 

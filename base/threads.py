@@ -3,6 +3,7 @@
     nodes = interruptible(lambda: kernel(states, actions, depth))           # Ctrl-C works
     interruptible(search, stop=lambda: flag.fill(1), deadline=start + 0.1)  # and so does a deadline
     within(5.0, lambda: rules.result(state, action))                        # or `Overtime`, raised at the line that was running
+    with time_limit(60.0): ...                                              # the same for what waits for others
 
 While a compiled loop runs on the main thread, Python handles no signal. In a thread of its own, without the GIL, it leaves the main
 thread free to handle an interrupt at once, and to keep the time without a clock in compiled code.
@@ -15,8 +16,8 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 R = TypeVar("R")
@@ -86,6 +87,28 @@ def _start(work: Callable[[], None], stack: int) -> None:
     finally:
         if stack:
             threading.stack_size(before)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """`Overtime` is raised in the block after so many seconds, where the main thread is then: in Python, or waiting for other threads
+    and processes. An infinite time is no limit; on other threads there is none."""
+    if math.isinf(seconds) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(_signal: int, _frame: object) -> None:
+        raise Overtime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def within(seconds: float, call: Callable[[], R]) -> R:

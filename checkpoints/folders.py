@@ -66,13 +66,16 @@ def best(run: StrPath) -> Path:
 
 
 def keep_every(run: StrPath, n: int, current: Path | None = None) -> list[Path]:
-    """Remove a run's checkpoints but those whose step is a multiple of n, the newest, the best and `current`; returns the removed."""
+    """Remove a run's checkpoints but the first one at or beyond each multiple of n, the newest, the best and `current`; returns the
+    removed."""
     if n < 1:
         raise UserError(f"keep_every: expected 1 or more, got {n}")
     found = all_of(run)
     rated = [path for path, card in _cards(run) if card.elo is not None]
     kept = {found[-1] if found else None, best(run) if rated else None, current}
-    gone = [path for path in found if int(path.name) % n and path not in kept]
+    steps = [int(path.name) for path in found]
+    passed = [step % n == 0 or (k > 0 and step // n > steps[k - 1] // n) for k, step in enumerate(steps)]
+    gone = [path for path, is_first in zip(found, passed, strict=True) if not is_first and path not in kept]
     for path in gone:
         doomed = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")  # never half a checkpoint under its name
         os.rename(path, doomed)

@@ -8,10 +8,11 @@ with RunLog(run.folder, games) as log:              # games: where the run begin
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from tqdm import tqdm
 
@@ -43,27 +44,34 @@ class RunLog:
             sys.stdout.flush()
 
     def bar(self, things: Iterable[T], total: int, what: str, unit: str, done: int = 0) -> Iterator[T]:
-        """Passes `things` on, and shows how fast they come and how long they will take; only on a terminal."""
-        silent = True if self.quiet else None  # None: tqdm finds out whether it is a terminal
-        with tqdm(things, desc=what, total=total, unit=unit, initial=done, leave=False, disable=silent) as shown:
-            yield from shown
+        """Passes `things` on, and shows how fast they come and how long they will take."""
+        with self._shown(what, unit, total, done) as shown:
+            for thing in things:
+                yield thing
+                shown.update()
 
     @contextmanager
     def counter(self, total: int, what: str, unit: str) -> Iterator[Callable[[], object]]:
         """A bar that counts calls."""
-        with tqdm(desc=what, total=total, unit=unit, leave=False, disable=True if self.quiet else None) as shown:
+        with self._shown(what, unit, total) as shown:
             yield shown.update
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
         """A bar that is set to (done, total) now and then."""
-        with tqdm(desc=what, unit=unit, leave=False, disable=True if self.quiet else None) as shown:
+        with self._shown(what, unit) as shown:
 
             def show(done: int, total: int) -> None:
                 shown.total = total
                 shown.update(done - shown.n)
 
             yield show
+
+    def _shown(self, what: str, unit: str, total: int | None = None, done: int = 0) -> tqdm[Any] | Lines:
+        """A bar on a terminal, lines in a file."""
+        if self.quiet or sys.stderr.isatty():
+            return tqdm(desc=what, total=total, unit=unit, initial=done, leave=False, disable=self.quiet)
+        return Lines(lambda text: self.say(f"{self.folder}: {text}"), what, unit, total, done)
 
     # ── the folder and TensorBoard ──
 
@@ -98,6 +106,34 @@ class RunLog:
 
     def __exit__(self, *failure: object) -> None:
         self.close()
+
+
+class Lines:
+    """Progress where there is no terminal: a line every EVERY seconds. What is done sooner has none."""
+
+    EVERY = 30.0
+
+    def __init__(self, say: Callable[[str], object], what: str, unit: str, total: int | None, done: int) -> None:
+        self.total, self.n = total, done
+        self._say, self._what, self._unit = say, what, unit
+        self._first, self._began = done, time.monotonic()
+        self._due = self._began + self.EVERY
+
+    def update(self, n: int = 1) -> None:
+        self.n += n
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + self.EVERY
+        of = f" of {self.total:,}" if self.total else ""
+        rate = (self.n - self._first) / (now - self._began)
+        self._say(f"{self._what}, {self.n:,}{of} {self._unit}s, {compact(rate)} a second")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        pass
 
 
 def compact(number: float) -> str:

@@ -13,7 +13,7 @@ at the end none has much more left than the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -91,7 +91,9 @@ class GameWorker:
             self._counted = work
 
 
-def play_games(setup: Setup, network: Packed | None, numbers: Iterable[int], workers: Workers) -> Iterator[Played]:
+def play_games(
+    setup: Setup, network: Packed | None, numbers: Iterable[int], workers: Workers
+) -> Generator[Played, None, None]:
     """The games of these numbers."""
     game = load(setup.game)
     setup.settings.check(game)

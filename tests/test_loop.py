@@ -1,12 +1,15 @@
 """The whole loop in miniature: it learns, it is killed and resumes to the same bits, and damage costs no more than it has to."""
 
+import math
 import multiprocessing
 import os
+import re
 import shlex
 import shutil
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,18 @@ from miniature import GAME, TINY, moments, run, tiny, weights
 
 from base.errors import UserError
 from base.framed_log import LogWriter
+from base.workers import InProcess
 from checkpoints import all_of, load, verify
 from games.record import read_records
+from monitor.log import Lines, RunLog
+from selfplay.workers import play_games
+from train import loop
 from train.__main__ import parser
+from train.budget import Budget
 from train.config import compose
 from train.evaluation import Evaluation
 from train.run import opened
+from train.state import newest
 
 GAMES = 32  # four iterations
 
@@ -306,3 +315,65 @@ def test_games_of_other_weights_are_not_learned_from(whole: Path, tmp_path: Path
     numbers = [record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)]
     assert sorted(set(numbers)) == list(range(GAMES))
     assert np.unique(numbers).size == GAMES
+
+
+# ── a budget in minutes ──
+
+
+class SlowGames:
+    """Stands for games that take long: each result of self-play comes after so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.closed = seconds, 0
+
+    def __call__(self, setup: Any, network: Any, numbers: Any, workers: Any) -> Any:
+        try:
+            for played in play_games(setup, network, numbers, workers):
+                time.sleep(self.seconds)
+                yield played
+        finally:
+            self.closed += 1
+
+
+@pytest.mark.parametrize(("seconds", "iterations"), [(0.4, 1), (60.0, 0)])
+def test_a_budget_in_minutes_holds_within_seconds_for_games_of_any_length(
+    seconds: float, iterations: int, tmp_path: Path, monkeypatch: Any
+) -> None:
+    run(tmp_path / "warm", 8)  # compiles
+    slow = SlowGames(seconds)
+    monkeypatch.setattr(loop, "play_games", slow)
+    config = replace(tiny(), games=64)
+    began = time.monotonic()
+    beginning = opened(str(tmp_path / "run"), config, Budget(minutes=0.1), lambda text: None)
+    with beginning as made, RunLog(made.folder, 0, quiet=True) as log:
+        progress = loop.train(made, log, InProcess())
+    assert time.monotonic() - began < 6 + 4
+    assert progress.iterations >= iterations and (progress.games > 0) == (iterations > 0)
+    assert slow.closed >= 1
+    kept = newest(made.states, print)
+    assert kept is not None and kept[0].seconds > 2  # the time of self-play counts, whatever was finished
+    monkeypatch.undo()
+    wanted = progress.games + 8
+    assert run(tmp_path / "run", wanted, config=config).games >= wanted  # a longer budget resumes it
+    numbers = [record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_blocks_adapt_to_the_time_of_games() -> None:
+    budget = Budget(minutes=8)
+    assert budget.block(0, 1.0) == 60
+    assert budget.block(400, 1.0) == 40  # and as much to learn
+    assert budget.block(400, 0.0) == 60
+    assert Budget(games=9).block(1e9, 1.0) == math.inf
+
+
+def test_progress_without_a_terminal_is_a_line_now_and_then(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(Lines, "EVERY", 0.0)
+    with RunLog(tmp_path, 0) as log:
+        assert list(log.bar("abc", 4, "self-play", "game", 1)) == list("abc")
+        with log.progress("solving", "position") as progress:
+            progress(5, 10)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert re.fullmatch(f"{re.escape(str(tmp_path))}: self-play, 2 of 4 games, .* a second", lines[0])
+    assert "solving, 5 of 10 positions" in lines[3]

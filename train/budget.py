@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from base.errors import UserError
 from train.state import Progress
 
+BLOCKS = 8
+"""A budget in minutes has room for playing so many blocks of games at least, however long the games are."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -16,8 +19,9 @@ class Budget:
     games: int = 0
     """Rounded up to whole iterations. 0: no such limit."""
     minutes: float = 0.0
-    """By the clock, the evaluations between iterations included. What is prepared before the first game
-    (reference players, solved positions) and the evaluation of the last checkpoint come on top. 0: no such limit."""
+    """By the clock, the evaluations between iterations included; within seconds, for the last block of games and its learning are cut.
+    What is prepared before the first game (reference players, solved positions) and the evaluation of the last checkpoint come on top.
+    0: no such limit."""
 
     def __post_init__(self) -> None:
         for name in ("games", "minutes"):
@@ -45,6 +49,15 @@ class Budget:
             return False
         half = progress.seconds / progress.iterations / 2 if progress.iterations else 0.0
         return seconds + half > 60 * self.minutes
+
+    def left(self, seconds: float) -> float:
+        """Of the time, after so many seconds; infinite without a limit in minutes."""
+        return 60 * self.minutes - seconds if self.minutes else math.inf
+
+    def block(self, seconds: float, learning: float) -> float:
+        """Seconds that an iteration may play from now on, where learning takes `learning` times as long as playing: a part of the
+        budget, so that long games leave several iterations, and no more than leaves time to learn."""
+        return min(60 * self.minutes / BLOCKS, self.left(seconds) / (1 + learning)) if self.minutes else math.inf
 
     def iterations(self, games: int) -> int | None:
         """How many there will be of so many games each; None where that is unknown."""

@@ -149,19 +149,21 @@ class Learner:
         rng: np.random.Generator,
         progress: float,
         on_step: Callable[[], object] = lambda: None,
+        has_time: Callable[[], bool] = lambda: True,
     ) -> Learned:
-        """So many steps on batches drawn from the window; `progress` is the share of the budget that is used up."""
+        """So many steps on batches drawn from the window, fewer without time; `progress` is the share of the budget that is used up."""
         sums = np.zeros(len(self.losses.weights) + 2)
-        rate = math.nan
+        rate, first = math.nan, self.steps
         before = self._weights()
         extra = {name: AUXILIARY[name] for name in self.losses.heads}
         self.net.train()
         with reproducible(self.settings.threads):
-            for _ in range(steps):
+            while self.steps < first + steps and has_time():
                 rate = self.settings.rate_at(self.steps, progress)
                 sums += self._step(window.batch(rng, self.settings.batch, extra), rate)
                 on_step()
-        *means, entropy, gradient = (sums / steps if steps else np.full(len(sums), np.nan)).tolist()
+        done = self.steps - first
+        *means, entropy, gradient = (sums / done if done else np.full(len(sums), np.nan)).tolist()
         losses = dict(zip(self.losses.weights, means, strict=True))
         after = self._weights()
         length = float(after.norm())

@@ -19,15 +19,19 @@ uninterrupted run, and one worker gives what several give. Silver et al. 2018 (A
 
 from __future__ import annotations
 
+import math
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
+from typing import TypeVar
 
 import numpy as np
 
 from base.errors import UserError
 from base.seeds import derive
+from base.threads import Overtime, time_limit
 from base.workers import Workers
 from checkpoints import Card, commit, keep_every, pack, save, verify
 from checkpoints.store import hash_of, weights_of
@@ -53,6 +57,8 @@ from train.state import save as save_state
 from train.supervised import learn_from_games
 from train.window import Checked, Window, check
 
+T = TypeVar("T")
+
 VALIDATED = 2048
 """Positions of the newest games at most on which the network is validated."""
 
@@ -75,6 +81,9 @@ def train(
     log.say(forecast(run.config, loop.game, loop.learner.net.parameter_count, workers))
     while not loop.is_over():
         games = loop.play(workers)
+        if not games.records:
+            log.say(f"{run.folder}: the time is up before a game is finished; a longer budget resumes the run")
+            break
         loop.validate(games)
         loop.learn(games)
         loop.fit()
@@ -107,6 +116,9 @@ class Loop:
         self._commit = commit()
         self._net = ""  # the hash of the weights that play
         self._began = time.monotonic()  # since then, progress.seconds does not count
+        self._learning = 1.0  # how long the last iteration learned, by the time for its games
+        self._playing = 0.0  # seconds of this iteration's games
+        self._evaluating = 0.0  # seconds of the last evaluation
 
     # ── where it stands ──
 
@@ -190,22 +202,36 @@ class Loop:
     # ── the parts of an iteration ──
 
     def play(self, workers: Workers) -> Checked:
-        """The games of this iteration, by number; those that a killed run has left are not played again."""
+        """The games of this iteration, by number; those that a killed run has left are not played again. Where the time is limited,
+        those that it suffices for: when it is nearly over none is begun, in the end none is waited for."""
         first = self.progress.iterations * self.config.games
         numbers = range(first, first + self.config.games)
         kept = GameLog(self.run.games, self.progress.iterations, self.game, self._net, self.log.say)
         missing, work = [number for number in numbers if number not in kept.games], WorkCounts()
+        began, block = time.monotonic(), self.run.budget.block(self.seconds, self._learning)
+        end = began + self.run.budget.left(self.seconds)
+        cut = began + (end - began) / (1 + self._learning)
+
+        def begun() -> Iterator[int]:
+            for number in missing:
+                if number != missing[0] and time.monotonic() > began + block:
+                    return
+                yield number
+
         with kept, self.observer.clock.of("self-play"):
             if missing:
                 network = pack(self.run.checkpoint(self.progress.games))
-                playing = play_games(self.setup, network, missing, workers)
+                playing = before(play_games(self.setup, network, begun(), workers), lambda: cut if kept.games else end)
                 done = len(numbers) - len(missing)
                 for record, counted in self.log.bar(playing, len(numbers), "self-play", "game", done):
                     kept.add(record)
                     work = work.plus(counted)
             kept.sync()
-        self.observer.played([kept.games[number] for number in missing], work)
-        return check(self.game, [kept.games[number] for number in numbers])
+        self._playing = time.monotonic() - began
+        if self.run.budget.minutes:
+            self.save()  # the games are on disk; this keeps the time that they took
+        self.observer.played([kept.games[number] for number in missing if number in kept.games], work)
+        return check(self.game, [kept.games[number] for number in numbers if number in kept.games])
 
     def validate(self, games: Checked) -> None:
         """Compare what the network that played and EVAL expect of these games, which they have not learned from yet, with the games."""
@@ -237,7 +263,11 @@ class Loop:
         share = self.run.budget.share(progress, self.seconds)
         steps = due - self.learner.steps
         with self.log.counter(steps, "learning", "step") as count, self.observer.clock.of("learning"):
-            learned = self.learner.learn(self.window, steps, rng, share, count)
+            began = time.monotonic()
+            end = began + self.run.budget.left(self.seconds)
+            learned = self.learner.learn(self.window, steps, rng, share, count, lambda: time.monotonic() < end)
+            if self._playing > 1.0:
+                self._learning = (time.monotonic() - began) / self._playing
         self.observer.learned(learned.metrics() | self.window.metrics(draws=self.learner.steps * batch))
         self.progress = replace(
             progress,
@@ -259,11 +289,34 @@ class Loop:
         self.observer.finished(self.progress.games, games.records, games.movers)
 
     def evaluate(self, is_last: bool = False) -> None:
-        """Every few iterations, and the last checkpoint: how strong it is, and pictures."""
+        """Every few iterations, and the last checkpoint: how strong it is, and pictures. Between iterations only within the budget."""
         every, done, games = self.config.evaluation.every, self.progress.iterations, self.progress.games
-        if every and done and (is_last or done % every == 0):
+        left = math.inf if is_last else self.run.budget.left(self.seconds)
+        if every and done and (is_last or done % every == 0) and left > self._evaluating:
             with self.observer.clock.of("evaluation"):
                 if self.evaluator is not None:
-                    self.observer.evaluated(games, *self.evaluator.evaluate(games))
+                    began = time.monotonic()
+                    try:
+                        with time_limit(left):
+                            found = self.evaluator.evaluate(games)
+                    except Overtime:
+                        self.log.say(f"{self.run.folder}: the time is up during an evaluation")
+                        return
+                    self._evaluating = time.monotonic() - began
+                    self.observer.evaluated(games, *found)
                 view = View(self.learner.net, self.learner.mean, self._newest, self.baseline.weights)
                 self.observer.show(games, view)
+
+
+def before(results: Generator[T, None, None], deadline: Callable[[], float]) -> Iterator[T]:
+    """The results that come before a time, by `time.monotonic`; what is still under way then is given up."""
+    with closing(results):
+        while True:
+            try:
+                with time_limit(deadline() - time.monotonic()):
+                    result = next(results, None)
+            except Overtime:
+                return
+            if result is None:
+                return
+            yield result
