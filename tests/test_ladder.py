@@ -558,11 +558,14 @@ def test_a_run_is_recognised_by_its_checkpoints(tmp_path, monkeypatch):
 
 def test_torch_is_not_loaded_for_a_player_that_is_no_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "checkpoints.folders", None)  # whoever imports it fails
-    assert checkpoints_of("alphabeta:depth=4") == {}
+    program = "import sys; from arena.ladder.scale import checkpoints_of; "
+    program += (
+        "assert checkpoints_of('alphabeta:depth=4') == checkpoints_of('first') == {} and 'torch' not in sys.modules"
+    )
     (tmp_path / "first").mkdir()
-    with pytest.raises(ImportError):
-        checkpoints_of("first")
+    subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)}, check=True
+    )
 
 
 def test_the_checkpoints_of_a_run_are_stored_by_their_weights(reference_players_of_nim, capsys):

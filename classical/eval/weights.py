@@ -98,7 +98,7 @@ class Eval:
         if not is_text(self.note):
             raise UserError(f"note: expected text, got {shown(self.note)}")
         if self.games is not None and not (is_count(self.games) and self.games <= MOST_GAMES):
-            raise UserError(f"games: expected how many games, got {shown(self.games)}")
+            raise UserError(f"games: expected a whole number of at least 0, got {shown(self.games)}")
         self._check_numbers("weights", self.weights, least=-math.inf)
         for name, weight in self.weights.items():
             if abs(weight) * self.unit > LARGEST:
