@@ -111,6 +111,15 @@ class Solver:
         if distance and self._prover is None:
             raise UserError(f"distance: expected a two-player zero-sum game without chance, got {game.name}")
 
+    @property
+    def is_provable(self) -> bool:
+        """Whether it searches for a proof (two players, zero sum, no chance); else it lists all positions that can be reached."""
+        return self._prover is not None
+
+    def limit(self, nodes: int) -> None:
+        """So many nodes a call from now on."""
+        self._limit = nodes
+
     def solve(self, state: GameState, moves: Moves = "all") -> Solution:
         """Value and moves of an unfinished position. Raises `Unsolved` if a limit is reached first.
 
