@@ -20,14 +20,15 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, get_type_hints
 
-from base.errors import UserError, nearest
+from base.errors import UserError, nearest, short
 from base.files import cache_folder, write_bytes
 from base.options import Options, split
 from base.seeds import below, derive, generator
+from base.values import Misfit, checked, parsed
 from checkpoints import pack, read_card, ready, resolve, unpack
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.book import Book
@@ -35,11 +36,12 @@ from classical.eval import Eval, default_eval, evaluator
 from classical.expectiminimax import Expectiminimax
 from classical.maxn import MaxN
 from classical.minimax import Minimax
-from classical.solvable import LATE, MIDDLE, require
+from classical.solvable import LATE, MIDDLE, fits, require
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
 from games.choice import Candidate, Choice
 from mcts.player import TreePlayer
+from mcts.puct import PUCT
 from mcts.search import is_compiled
 from mcts.ucb1 import UCB1
 from mcts.variant import settings_class
@@ -48,6 +50,7 @@ Depth = Annotated[int, range(1, 101)]
 Count = Annotated[int, range(1, 2**31 - 1)]
 Threads = Annotated[int, range(1, 257)]
 SOLVER_NODES = 1_000_000_000  # for a move, without `nodes`: the empty board of connect four takes fewer
+SOLVER_NODES_LATE = 50_000_000  # where only late positions can be solved: some seconds
 ENGINES = Path(__file__).parent / "engines"
 FILES = ("checkpoint", "eval", "book")  # options that name a file or a checkpoint's folder
 KEPT = 8  # players that a worker process keeps: their tables take memory
@@ -210,11 +213,13 @@ def make_uct(
 def make_solver(
     game: Game, /, mb: Annotated[int, range(1, 2**20)] = 256, distance: bool = False, nodes: Count | None = None
 ) -> Thinker:
-    """exact play, where the game is small enough; with nodes=N in any game, for positions that N nodes solve"""
+    """exact play: forfeits a position that `nodes` nodes do not solve, by default many in a small game, those of seconds in others;
+    with dice or three players small games only"""
     mover = ExactMover(game, megabytes=mb, distance=distance, nodes=nodes or SOLVER_NODES)
-    if nodes is None:
-        require(game, LATE)
-        require(game, MIDDLE)
+    if nodes is None and not fits(game, LATE, MIDDLE):
+        if not mover.is_provable:
+            require(game, LATE, MIDDLE)
+        mover.limit(SOLVER_NODES_LATE)
     return mover
 
 
@@ -228,7 +233,7 @@ def make_net(
     /,
     sims: Annotated[int, range(2**31 - 1)] | None = None,
     ms: Count | None = None,
-    method: str = "puct",
+    method: str | None = None,
     leaves: Annotated[int, range(1, 1025)] | None = None,
     symmetry: bool = False,
     precision: Literal["auto", "fp32", "bf16"] = "auto",
@@ -237,10 +242,12 @@ def make_net(
     reuse: bool = True,
     memory_mb: Annotated[int, range(1, 2**20)] = 256,
     seed: int = 0,
+    **search: Any,
 ) -> Thinker:
-    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy; `threads` share
-    one tree, and results vary from run to run; torch evaluates in batches of `leaves` where that is given, on other devices, and nets
-    without a compiled form"""
+    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy. It searches by
+    the settings of its run, which other options change, as in fpu=0.3 (docs/configuration.md, `search`); another method has its own
+    defaults. `threads` share one tree, and results vary from run to run; torch evaluates in batches of `leaves` where that is
+    given, on other devices, and nets without a compiled form"""
     batch = leaves or (BATCH_BY_CLOCK if ms else 1)
     packed = pack(checkpoint)
     network: Any
@@ -252,7 +259,7 @@ def make_net(
         network = Inference(unpack(packed, game)[0], batch, device, precision, threads)
     return TreePlayer(
         game,
-        settings_class(method)(rollout=0.0),
+        settings_class(method or PUCT.method)(**({"rollout": 0.0} | search)),
         network=network,
         simulations=sims,
         ms=ms,
@@ -302,15 +309,18 @@ def options_of(kind: str) -> Options:
     return Options(kind, *sources, skip=("game", "settings"))
 
 
-def make_player(text: str, game: Game) -> Player:
-    """The player that `text` describes. An unknown kind, option or value is a one-line error that names what is allowed."""
+def make_player(text: str, game: Game, ready: bool = True) -> Player:
+    """The player that `text` describes. An unknown kind, option or value is a one-line error that names what is allowed. `ready`: with
+    all compiled that a move needs."""
     kind, options, resolved = parse_player(text)
     path = resolved.pop("book")
     if kind == "net":
         # this checkpoint, whatever a run saves later
         resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
+        resolved |= search_of(resolved, options)
     thinker: Thinker = options.call(kinds()[kind], resolved, game)
-    getattr(thinker, "prepare", lambda: None)()
+    if ready:
+        getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None
     resolved["book"] = path
     name = kind + options.text(by_content(resolved))
@@ -326,6 +336,37 @@ def parse_player(text: str) -> tuple[str, Options, dict[str, Any]]:
     options = options_of(kind)
     resolved = options.resolve(given)
     return kind, options, resolved | {"book": resolved.pop("book")}
+
+
+def search_of(resolved: dict[str, Any], options: Options) -> dict[str, Any]:
+    """How a network searches: the method, what differs from its defaults in the run (on the checkpoint's card), and what is given in
+    the player's text. Where the text names another method than the card, the card's settings do not count."""
+    card = read_card(Path(resolved["checkpoint"]))
+    stored = card.configuration.get("search", {})
+    stored = stored if isinstance(stored, dict) else {}
+    trained = str(stored.get("method", PUCT.method))
+    method = resolved["method"] or trained
+    kind = settings_class(method)
+    kinds_of = {each.name: get_type_hints(kind)[each.name] for each in fields(kind) if each.name != "method"}
+    found: dict[str, Any] = {}
+    for key in kinds_of if method == trained else ():
+        try:
+            value = checked(kinds_of[key], stored.get(key, getattr(kind(rollout=0.0), key)))
+        except Misfit as wrong:
+            raise UserError(
+                f"{resolved['checkpoint']}: search.{key}: expected {wrong.expected}, got {wrong.got!r}"
+            ) from None
+        if value != getattr(kind(rollout=0.0), key):
+            found[key] = value
+    for key in resolved.keys() - options.parameters.keys():
+        if key not in kinds_of:
+            known = [*options.parameters, *kinds_of]
+            raise UserError(f"net: unknown option '{key}'; options are {', '.join(known)}{nearest(key, known)}")
+        try:
+            found[key] = parsed(kinds_of[key], resolved[key])
+        except Misfit as wrong:
+            raise UserError(f"net: {key}: expected {wrong.expected}, got '{short(resolved[key])}'") from None
+    return {"method": method} | {key: found[key] for key in kinds_of if key in found}
 
 
 def by_content(resolved: dict[str, Any]) -> dict[str, Any]:

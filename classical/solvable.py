@@ -1,7 +1,7 @@
 """Is a game small enough for the exact solver? Decided by trial, equally on every machine.
 
     require(game, LATE)        # its late positions are solved: enough for a sample of positions
-    require(game, MIDDLE)      # and those of its middle: enough to play whole games (`solver`)
+    require(game, MIDDLE)      # and those of its middle: enough to play whole games
 
 GAMES random games are played, and of each the position a given share of the way through is solved within a limit of nodes. If half of
 them are solved, the game is small enough. Late positions separate chess and go from othello in seconds; othello's middle is too hard.
@@ -34,8 +34,22 @@ LATE = Trial("four fifths", 0.8, 5_000, 5_000)
 MIDDLE = Trial("half the way", 0.5, 100_000, 20_000)
 
 
-def require(game: Game, trial: Trial) -> None:
+def fits(game: Game, *trials: Trial) -> bool:
+    """Whether the game is small enough."""
+    try:
+        require(game, *trials)
+    except UserError:
+        return False
+    return True
+
+
+def require(game: Game, *trials: Trial) -> None:
     """Refuse a game that is too large."""
+    for trial in trials:
+        _require(game, trial)
+
+
+def _require(game: Game, trial: Trial) -> None:
     wanted = GAMES // 2
     solved = 0
     for number in range(GAMES):

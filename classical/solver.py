@@ -39,6 +39,7 @@ T = TypeVar("T")
 Moves = Literal["all", "optimal", "one"]
 
 _STACK = 256 << 20  # of the searching thread: recursion is as deep as the game is long; unused stack takes no memory
+PREPARING = 1000  # nodes: the last decision of a game can be as hard as any
 _POOL = 1 << 30  # bytes of positions on the path and beside it, at most; unused ones take no memory
 
 
@@ -111,6 +112,15 @@ class Solver:
         if distance and self._prover is None:
             raise UserError(f"distance: expected a two-player zero-sum game without chance, got {game.name}")
 
+    @property
+    def is_provable(self) -> bool:
+        """Whether it searches for a proof (two players, zero sum, no chance); else it lists all positions that can be reached."""
+        return self._prover is not None
+
+    def limit(self, nodes: int) -> None:
+        """So many nodes a call from now on."""
+        self._limit = nodes
+
     def solve(self, state: GameState, moves: Moves = "all") -> Solution:
         """Value and moves of an unfinished position. Raises `Unsolved` if a limit is reached first.
 
@@ -150,8 +160,10 @@ class Solver:
         before = state
         while legal := self.game.legal_actions(state):
             before, state = state, self.game.result(state, legal[below(rng, len(legal))])
+        most, self._limit = self._limit, min(self._limit, PREPARING)
         with suppress(Unsolved):
             self.value(before)
+        self._limit = most
         self.forget()
         if self._prover is not None:
             self._prover.table.view(np.uint8).fill(0)

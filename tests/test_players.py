@@ -18,8 +18,11 @@ from arena.choose import rounded
 from arena.explain import built, drawn, tree_of
 from arena.players import kinds, make_player, pack_player, parse_player, unpack_player
 from base.errors import UserError
+from checkpoints import Card, save
 from classical.eval import default_eval
 from games import load
+from mcts.gumbel import Gumbel
+from mcts.puct import PUCT
 
 SMALL = ["random", "minimax:depth=2", "maxn:depth=2", "alphabeta:depth=2", "uct:sims=50", "solver:mb=1"]
 SMALL += ["uct:sims=50,rollout=0", "alphabeta:depth=2,tt=off,killers=off,quiescence=off"]
@@ -224,3 +227,58 @@ def test_a_packed_network_can_be_made_without_its_checkpoint(tmp_path, monkeypat
     again = unpack_player(packed, game)
     assert (again.text, again.name) == (player.text, player.name) and again.name == released.name
     assert replace(again.choose(game.initial()), seconds=0) == replace(choice, seconds=0)
+
+
+# ── a network searches as its run did ──
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """make(search) -> a checkpoint of a run with these settings of search."""
+    from nets import make_net
+
+    def make(**search):
+        game = load("tic_tac_toe")
+        net = make_net("mlp:1x8", game, seed=1)
+        card = Card(game.name, game.version, net.text, configuration={"search": search})
+        return save(tmp_path / f"net{len(list(tmp_path.iterdir()))}", net, card)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("stored", "text", "expected"),
+    [
+        ({}, "", PUCT()),
+        ({"method": "puct", "c_init": 2.5, "fpu": 0.2}, "", PUCT(c_init=2.5)),
+        ({"method": "puct", "c_init": 2.5, "fpu": 0.3}, ",fpu=0.1,solve=off", PUCT(c_init=2.5, fpu=0.1, solve=False)),
+        ({"method": "puct", "c_init": 2.5}, ",c_init=1.25", PUCT()),
+        ({"method": "gumbel", "considered": 3}, "", Gumbel(considered=3)),
+        ({"method": "gumbel", "considered": 3}, ",method=puct", PUCT()),
+        ({"method": "puct", "c_init": 2.5}, ",method=gumbel,considered=5", Gumbel(considered=5)),
+        ({"method": "puct", "rollout": 0.25, "key of older programs": 1}, "", PUCT(rollout=0.25)),
+    ],
+)
+def test_a_network_searches_by_the_settings_of_its_run_and_the_text_changes_them(stored, text, expected, trained):
+    game, path = load("tic_tac_toe"), trained(**stored)
+    player = make_player(f'net:"{path}",sims=5{text}', game, ready=False)
+    assert player.thinker.search.settings == expected.resolved(game)
+    again = make_player(player.text, game, ready=False)
+    assert (again.text, again.name) == (player.text, player.name)
+    packed = pack_player(player)
+    assert unpack_player(packed, game).thinker.search.settings == expected.resolved(game)
+
+
+@pytest.mark.parametrize(
+    ("stored", "text", "words"),
+    [
+        ({}, ",c_int=2", r"net: unknown option 'c_int'; options are checkpoint, .*c_init.*; did you mean 'c_init'\?"),
+        ({}, ",considered=2", "net: unknown option 'considered'"),
+        ({}, ",c_init=x", "net: c_init: expected a finite number, got 'x'"),
+        ({}, ",method=gumble", r"method: expected one of .*, got 'gumble'; did you mean 'gumbel'\?"),
+        ({"c_init": "much"}, "", "search.c_init: expected a finite number, got 'much'"),
+    ],
+)
+def test_a_wrong_setting_of_search_is_one_line(stored, text, words, trained):
+    with pytest.raises(UserError, match=words):
+        make_player(f'net:"{trained(**stored)}",sims=5{text}', load("tic_tac_toe"), ready=False)

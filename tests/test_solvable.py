@@ -1,12 +1,13 @@
-"""Which games are small enough for the exact solver, and how the others are refused."""
+"""Which games are small enough for the exact solver; in others it answers for the positions that it can solve."""
 
 import pytest
 
-from arena.openings import Opening
-from arena.players import Forfeit, make_player
+from arena.openings import Opening, random_action
+from arena.players import SOLVER_NODES, SOLVER_NODES_LATE, Forfeit, make_player
 from arena.referee import play_game
 from arena.solved_positions import draw_positions
 from base.errors import UserError
+from base.seeds import generator
 from classical.solvable import GAMES, LATE, MIDDLE, Trial, decisions, require
 from games import CHANCE, load
 
@@ -17,23 +18,63 @@ def test_small_games_are_taken(name):
     require(load(name), MIDDLE)
 
 
-def test_a_game_with_easy_late_positions_gives_a_sample_but_no_player():
+def test_a_game_with_easy_late_positions_is_played_position_by_position():
     othello = load("othello")
     require(othello, LATE)
     with pytest.raises(
         UserError, match=r"half the way .* within 100,000 nodes each; got othello:size=8, where it solved \d"
     ) as refusal:
-        make_player("solver:mb=1", othello)
+        require(othello, LATE, MIDDLE)
     assert "\n" not in str(refusal.value)
+    assert make_player("solver:mb=1", othello).thinker._limit == SOLVER_NODES_LATE
+    assert make_player("solver:mb=1", load("connect_four")).thinker._limit == SOLVER_NODES
 
 
-def test_chess_is_refused_at_once_by_the_player_and_by_the_sample():
+def endgames(game, empties, count):
+    """Positions of random games with so many empty squares and a move to choose."""
+    found = []
+    for number in range(10 * count):
+        if len(found) == count:
+            return found
+        state, rng = game.initial(), generator(number, "endgames", empties)
+        while not game.is_terminal(state) and game.text(state).split()[0].count(".") > empties:
+            state = game.result(state, random_action(game, state, rng))
+        if not game.is_terminal(state) and game.text(state).split()[0].count(".") == empties:
+            found.append(state)
+    raise AssertionError(f"{len(found)} of {count}")
+
+
+def test_the_solver_answers_for_endgames_of_othello_within_few_nodes():
+    game = load("othello")
+    solver, minimax = make_player("solver:nodes=100000", game), make_player("minimax:depth=14", game)
+    positions = [(empties, state) for empties in range(6, 11) for state in endgames(game, empties, 31)]
+    assert len(positions) == 155
+    for empties, state in positions:
+        choice = solver.choose(state)
+        if empties == 6:
+            assert choice.value == minimax.choose(state).value  # to the end of the game, by another search
+
+
+def test_accuracy_in_othello_is_measured_by_its_solver():
+    othello = load("othello")
+    sample = draw_positions(othello, 5, first_stage=4)
+    assert len(sample.positions) == 5 and all(each.value in (-1, 0, 1) and each.keep for each in sample.positions)
+
+
+def test_chess_is_refused_at_once_by_the_sample_and_forfeited_by_the_player():
     chess = load("chess")
-    for ask in (lambda: make_player("solver:mb=1", chess), lambda: draw_positions(chess, 5).positions):
-        with pytest.raises(
-            UserError, match=r"expected a game small enough for the exact solver.*got chess, where it solved"
-        ):
-            ask()
+    with pytest.raises(
+        UserError, match=r"expected a game small enough for the exact solver.*got chess, where it solved"
+    ):
+        draw_positions(chess, 5)
+    player = make_player("solver:mb=1", chess)
+    mate = chess.parse("6k1/5ppp/8/8/8/8/8/R6K w - - 0 1")
+    assert chess.name_of(player.choose(mate).action) == "a1a8"
+
+
+def test_a_game_of_dice_that_is_too_large_has_no_solver():
+    with pytest.raises(UserError, match="got backgammon:start=standard, where it solved"):
+        make_player("solver:mb=1", load("backgammon"))
 
 
 def test_a_game_of_dice_is_judged_by_backward_induction():

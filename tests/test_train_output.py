@@ -18,7 +18,7 @@ from monitor.log import RunLog, compact
 from selfplay.workers import play_games
 from train import loop
 from train.__main__ import parser
-from train.start import start
+from train.start import forgotten_where_refused, start
 
 
 def curve(folder: Path, name: str) -> list[tuple[int, float]]:
@@ -123,3 +123,49 @@ def test_changed_evaluation_is_a_changed_configuration() -> None:
 
 def test_large_numbers_are_short() -> None:
     assert [compact(number) for number in (3.14159, 1234, 56789, 1.5e7)] == ["3.14", "1.23k", "56.8k", "15M"]
+
+
+REFUSED = {
+    "net=resnt:1x8": "unknown net 'resnt'",
+    "net=mlp:1x8,foo=1": "mlp: unknown option 'foo'",
+    "device=nosuch": "device: expected one that torch can use here",
+    "selfplay.resign=2": "selfplay.resign: expected 0 to 1",
+    'learning.auxiliary=["abc=3"]': "learning.auxiliary: expected NAME=WEIGHT",
+    'evaluation.reference_players=["uct:simz=3","random"]': "uct: unknown option 'simz'",
+    'evaluation.reference_players=["net:nosuch","random"]': "unknown checkpoint 'nosuch'",
+}
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_what_can_be_refused_is_refused_before_anything_slow_and_leaves_no_run(
+    change: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    def slow(*_: Any) -> Any:
+        raise AssertionError("something slow began")
+
+    monkeypatch.chdir(tmp_path)
+    for what in ("arena.ladder.scale.Scale.prepare", "train.evaluation.draw_positions", "train.start.train"):
+        monkeypatch.setattr(what, slow)
+    options = parser().parse_args(["tic_tac_toe", "--workers", "0", "--set", change])
+    with pytest.raises(UserError, match=REFUSED[change]):
+        start(options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_new_run_that_is_refused_late_leaves_no_folder_but_one_with_games_stays(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    def refusing(run: Any, *_: Any) -> Any:
+        raise UserError("too large")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("train.start.train", refusing)
+    options = parser().parse_args(["tic_tac_toe", "--run", "first", "--workers", "0", "--set", "evaluation.every=0"])
+    with pytest.raises(UserError, match="too large"):
+        start(options)
+    assert not (tmp_path / "runs" / "first").exists()
+    folder = tmp_path / "runs" / "first"
+    (folder / "games").mkdir(parents=True)
+    with pytest.raises(UserError, match="too large"), forgotten_where_refused(folder, is_new=True):
+        raise UserError("too large")
+    assert (folder / "games").exists()

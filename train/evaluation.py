@@ -119,9 +119,20 @@ class ArenaEvaluation:
         """The checkpoint's search, and its policy alone."""
         return {"search": self.player(checkpoint), "policy": f"net:{written(str(checkpoint))},sims=0"}
 
+    def check(self, game: Game) -> None:
+        """Refuse players that can't play this game, before anything slow begins."""
+        texts = self.settings.reference_players
+        if game.players == 2:
+            texts = (*players_of(game, self.settings).players, *texts)
+        for text in dict.fromkeys(texts):
+            make_player(text, game, ready=False)
+
     def prepare(self, game: Game, log: RunLog) -> None:
-        """What is done once for all runs: games between the reference players, solved positions. An unknown player is refused."""
+        """What is done once for all runs: solved positions, which a game may be too large for, and games between reference players."""
         settings = self.settings
+        if settings.sample:
+            with log.progress("solving", "position") as progress:
+                draw_positions(game, settings.sample, 1, self.workers, progress, FIRST_STAGE)
         if game.players == 2:
             with self._scale(game) as scale:
                 if missing := scale.missing(settings.reference_games):
@@ -132,12 +143,6 @@ class ArenaEvaluation:
                         scale.prepare(settings.reference_games, self.workers, progress)
                     if scale.ladder.is_interrupted:
                         raise KeyboardInterrupt
-        else:
-            for player in settings.reference_players:
-                make_player(player, game)
-        if settings.sample:
-            with log.progress("solving", "position") as progress:
-                draw_positions(game, settings.sample, 1, self.workers, progress, FIRST_STAGE)
 
     def __call__(self, game: Game, checkpoint: Path, seed: int, log: RunLog, /) -> Evaluation:
         ways = self._places(game, checkpoint, log) if game.players == 2 else self._matches(game, checkpoint, seed, log)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,14 +20,16 @@ from classical.eval import Eval, beside_hand
 from games import Game, builtin_games, load
 from monitor.log import RunLog
 from monitor.media import MediaMaker, as_code
+from nets import make_net
 from train.budget import Budget
 from train.config import Config, changed, compose, to_toml
 from train.evaluation import ArenaEvaluation, players_of
 from train.fitting import commands
 from train.keys import shown
+from train.learner import Learner
 from train.loop import train
-from train.recorded import with_games
-from train.run import Run, folder_of, name_for, opened, stored
+from train.recorded import recorded, with_games
+from train.run import MADE, Run, folder_of, name_for, opened, stored
 from train.state import Progress, newest
 
 DEFAULT = Budget(minutes=10)
@@ -49,12 +53,13 @@ def start(options: argparse.Namespace) -> int:
     )
     if budget is None and stored(folder) is None:
         budget = DEFAULT
-    config.selfplay.check(game)
     if options.from_games:
         config = with_games(config, options.from_games, game)
+    check(config, game)
+    is_new = not folder.exists()
     with opened(name, config, budget, print, options.trust) as run:
         found = newest(run.states, lambda text: None)
-        with RunLog(run.folder, found[0].games if found else 0) as log:
+        with RunLog(run.folder, found[0].games if found else 0) as log, forgotten_where_refused(run.folder, is_new):
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")
             try:
                 with opened_workers(options.workers) as workers:
@@ -68,12 +73,41 @@ def start(options: argparse.Namespace) -> int:
                 raise
             except (WorkerDied, OSError) as error:
                 what = (isinstance(error, OSError) and error.strerror) or str(error)
-                raise UserError(f"{run.folder}: {what}; nothing is lost, the same command resumes the run") from error
+                raise Resumable(f"{run.folder}: {what}; nothing is lost, the same command resumes the run") from error
             except KeyboardInterrupt:
                 log.say(f"\n{run.folder}: stopped; the same command resumes it")
                 raise
         print(farewell(game, run, progress, evaluate))
     return 0
+
+
+class Resumable(UserError):
+    """A run was interrupted; it is resumed by the same command."""
+
+
+def check(config: Config, game: Game) -> None:
+    """Refuse a configuration that can't be run, before anything slow begins: the rules, the network, the players that measure it."""
+    config.selfplay.check(game)
+    game.initial()  # tries out the rules of a file
+    net = make_net(config.net, game, config.seed)
+    Learner(game, net, config.learning, config.device, config.seed)
+    if config.supervised.files:
+        recorded(game, config.supervised)
+    if config.evaluation.every:
+        ArenaEvaluation(config.evaluation, 0).check(game)
+
+
+@contextmanager
+def forgotten_where_refused(folder: Path, is_new: bool) -> Iterator[None]:
+    """A new run that is refused before it has made anything leaves no folder."""
+    try:
+        yield
+    except Resumable:
+        raise
+    except UserError:
+        if is_new and not any((folder / name).exists() for name in MADE):
+            shutil.rmtree(folder)
+        raise
 
 
 def configuration(game: Game, options: argparse.Namespace, before: Config | None) -> Config:
