@@ -11,16 +11,17 @@ import argparse
 import functools
 import json
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 from arena.commands import add_workers
-from arena.players import PackedPlayer, kept_player, make_player, pack_player
+from arena.players import PackedPlayer, Player, make_player, pack_player, unpack_player
 from base.errors import UserError
 from base.lines import Lines, whole
-from base.local_workers import run_jobs
+from base.local_workers import Threads
+from base.workers import Caller, InProcess, Worker
 from games import Game, load
 from games.choice import Candidate, Choice
-from games.engine.registry import files_of
 
 POSITION = "position:"
 
@@ -28,23 +29,39 @@ POSITION = "position:"
 def add_choose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME")
     parser.add_argument("--player", required=True, metavar="PLAYER", help="as in alphabeta:depth=6")
-    add_workers(parser)
+    add_workers(parser, "threads")
 
 
 def run_choose(options: argparse.Namespace) -> int:
     game = load(options.game)
-    packed = pack_player(make_player(options.player, game))  # compiled before the workers start
-    function = functools.partial(answer, game.spec, packed)
-    code, files = 0, files_of(game).unpack
-    for _, found in run_jobs(function, Lines(sys.stdin), options.workers, initializer=files, ordered=True):
-        code = 1 if found.startswith('{"error"') else code
-        print(found, flush=True)
+    task = Choosing(game.spec, pack_player(make_player(options.player, game)))  # compiled before the workers start
+    code = 0
+    with InProcess() if options.workers == 0 else Threads(options.workers) as workers:
+        for _, found in workers.run(task, Lines(sys.stdin), ordered=True):
+            code = 1 if found.startswith('{"error"') else code
+            print(found, flush=True)
     return code
 
 
-def answer(spec: str, packed: PackedPlayer, line: str) -> str:
-    """The player's choice in the position of a line, as one line of JSON. For workers."""
-    game, player = load(spec), kept_player(spec, packed)
+@dataclass(frozen=True)
+class Choosing:
+    """The task whose jobs are lines and whose results are the answers. A search is compiled code without the GIL, so threads do: they
+    have nothing to load."""
+
+    spec: str
+    player: PackedPlayer
+    in_hand: int = 1
+
+    def prepare(self) -> None:
+        pass
+
+    def worker(self) -> Worker[str, str]:
+        game = load(self.spec)
+        return Caller(functools.partial(answer, game, unpack_player(self.player, game)))
+
+
+def answer(game: Game, player: Player, line: str) -> str:
+    """The player's choice in the position of a line, as one line of JSON."""
     try:
         state = state_of(game, line)
         player.new_game()

@@ -30,9 +30,9 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     add_workers(parser)
 
 
-def add_workers(parser: argparse.ArgumentParser) -> None:
+def add_workers(parser: argparse.ArgumentParser, kind: str = "worker processes") -> None:
     parser.add_argument(
-        "--workers", type=int, default=cores(), metavar="N", help="number of worker processes; 0: run in this process"
+        "--workers", type=int, default=cores(), metavar="N", help=f"number of {kind}; 0: run in this process"
     )
 
 

@@ -102,10 +102,12 @@ class Calls(Generic[J, R]):
     def worker(self) -> Worker[J, R]:
         if self.initializer is not None:
             self.initializer()
-        return _Caller(self.function)
+        return Caller(self.function)
 
 
-class _Caller(Generic[J, R]):
+class Caller(Generic[J, R]):
+    """The worker of `Calls`."""
+
     def __init__(self, function: Callable[[J], R]) -> None:
         self.function = function
         self.jobs: list[tuple[int, J]] = []
