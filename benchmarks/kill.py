@@ -3,14 +3,16 @@
     python -m benchmarks.kill                           # a thousand kills
     python -m benchmarks.kill --kills 50 --workers 2 --games 64
 
-A tiny run of tic-tac-toe is made once without interruption. Then runs of the same configuration are started from the command line, with
-worker processes, and killed with SIGKILL (the parent; its workers must end by themselves) after a uniformly random time, up to the
-duration of a whole run and a little more after each kill, and resumed until they are complete. Each must end with the same weights and
-the same games, and no process may be left. Exit code 1 at the first difference, with the folder that has it.
+Two tiny runs of tic-tac-toe, one of them with evaluation, are made once without interruption. Then runs of the same configurations are
+started in turns from the command line, with worker processes, and killed with SIGKILL (the parent; its workers must end by themselves)
+after a uniformly random time, up to the duration of a whole run and a little more after each kill, and resumed until they are complete.
+Each must end with the same weights, the same games and the same results of evaluation, and no process may be left. Exit code 1 at the
+first difference, with the folder that has it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -20,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tqdm import tqdm
 
@@ -28,6 +31,7 @@ from base.seeds import generator, uniform
 from checkpoints import latest, read_card
 from games import load
 from games.record import read_records
+from monitor.history import METRICS
 
 TINY = (
     "net=mlp:1x16",
@@ -37,8 +41,21 @@ TINY = (
     "selfplay.slots=8",
     "learning.batch=16",
     "learning.threads=1",
-    "evaluation.every=0",
 )
+EVALUATION = (
+    ("evaluation.every=0",),
+    (
+        "evaluation.every=2",
+        'evaluation.reference_players=["random","alphabeta:depth=1"]',
+        "evaluation.reference_games=4",
+        "evaluation.games=4",
+        "evaluation.simulations=8",
+        "evaluation.sample=20",
+    ),
+)
+"""Of every other run."""
+MEASURED = ("against/", "accuracy/")
+"""Results of evaluation that depend on the run alone; an Elo counts what earlier runs played, too."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -51,42 +68,38 @@ def main(argv: Sequence[str]) -> int:
     if options.kills < 1 or options.games < 1:
         raise UserError(f"expected at least 1 kill and 1 game, got {options.kills} and {options.games}")
     home = Path(tempfile.mkdtemp(prefix="kill-"))
-    command = [
-        sys.executable,
-        "-m",
-        "train",
-        "tic_tac_toe",
-        "--games",
-        str(options.games),
-        "--workers",
-        str(options.workers),
+    command = [sys.executable, "-m", "train", "tic_tac_toe"]
+    command += ["--games", str(options.games), "--workers", str(options.workers)]
+    commands = [
+        [*command, *(word for change in TINY + changes for word in ("--set", change))] for changes in EVALUATION
     ]
-    command += [word for change in TINY for word in ("--set", change)]
-    began = time.monotonic()
-    ended(start([*command, "--run", str(home / "whole")], home))
-    longest = time.monotonic() - began
-    wanted = outcome(home / "whole")
+    wanted, longest = [], []
+    for kind, words in enumerate(commands):
+        began = time.monotonic()
+        ended(start([*words, "--run", f"whole{kind}"], home))
+        longest.append(time.monotonic() - began)
+        wanted.append(outcome(home / "runs" / f"whole{kind}"))
+    assert wanted[1].results and not wanted[0].results, "the second run alone is evaluated"
     rng = generator(options.seed, "kills")
     kills = runs = 0
-    print(f"an uninterrupted run takes {longest:.1f} s; {home}", flush=True)
+    print(f"uninterrupted runs take {longest[0]:.1f} s, with evaluation {longest[1]:.1f} s; {home}", flush=True)
     with tqdm(total=options.kills, unit="kill", disable=None) as bar:
         while kills < options.kills:
-            folder = home / f"run{runs}"
-            killed = 0
+            name, kind, killed = f"run{runs}", runs % len(commands), 0
+            folder = home / "runs" / name
             while True:
-                process = start([*command, "--run", str(folder)], home)
+                process = start([*commands[kind], "--run", name], home)
                 try:
-                    ended(
-                        process, longest * uniform(rng) * (1 + killed / 20)
-                    )  # grows, so that a run ends on a busy machine too
+                    # The time grows, so that a run ends on a busy machine too.
+                    ended(process, longest[kind] * uniform(rng) * (1 + killed / 20))
                     break
                 except subprocess.TimeoutExpired:
                     process.send_signal(signal.SIGKILL)
                     process.wait()
                     killed += 1
                     bar.update()
-            if outcome(folder) != wanted:
-                print(f"{folder}: after {killed} kills not the result of the uninterrupted run, {home / 'whole'}")
+            if outcome(folder) != wanted[kind]:
+                print(f"{folder}: after {killed} kills not the result of the uninterrupted run, whole{kind}")
                 return 1
             shutil.rmtree(folder)
             kills, runs = kills + killed, runs + 1
@@ -102,10 +115,10 @@ def main(argv: Sequence[str]) -> int:
 
 
 def start(command: list[str], home: Path) -> subprocess.Popen[bytes]:
-    """With `home` in its environment, by which `left_over` finds its processes."""
-    environment = os.environ | {"ZERMELO_KILL": str(home)}
+    """In `home`, with that in its environment, by which `left_over` finds its processes."""
+    environment = os.environ | {"ZERMELO_KILL": str(home), "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
     with open(home / "output.txt", "ab") as output:
-        return subprocess.Popen(command, stdout=output, stderr=output, env=environment)
+        return subprocess.Popen(command, stdout=output, stderr=output, env=environment, cwd=home)
 
 
 def ended(process: subprocess.Popen[bytes], most: float | None = None) -> None:
@@ -113,10 +126,25 @@ def ended(process: subprocess.Popen[bytes], most: float | None = None) -> None:
         raise UserError(f"expected a run to end with exit code 0, got {process.returncode}: {process.args!r}")
 
 
-def outcome(folder: Path) -> tuple[str, dict[int, bytes]]:
-    """The last weights and all games."""
+class Outcome(NamedTuple):
+    weights: str
+    games: dict[int, bytes]
+    results: list[dict[str, float]]
+
+
+def outcome(folder: Path) -> Outcome:
+    """The last weights, all games, and the results of evaluation."""
     records = read_records(folder / "games", load("tic_tac_toe"))
-    return read_card(latest(folder)).weights, {record.metadata["number"]: record.to_bytes() for record in records}
+    lines = [json.loads(line)["curves"] for line in (folder / METRICS).read_text("utf-8").splitlines()]
+    results = [{name: value for name, value in line.items() if name.startswith(MEASURED)} for line in lines]
+    for each in results:
+        for name in [name for name in each if name.endswith(" Elo")]:
+            del each[name]
+    return Outcome(
+        read_card(latest(folder)).weights,
+        {record.metadata["number"]: record.to_bytes() for record in records},
+        [each for each in results if each],
+    )
 
 
 def left_over(home: Path, patience: float = 20.0) -> list[int]:
