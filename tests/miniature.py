@@ -47,10 +47,12 @@ def run(
     said: list[str] | None = None,
     evaluate: Any = None,
     media: Any = None,
+    minutes: float = 0.0,
 ) -> Progress:
-    """To the end of its budget. `said` collects the lines for the screen."""
+    """To the end of its budget, in `minutes` where they are given. `said` collects the lines for the screen."""
     lines = [] if said is None else said
-    beginning = opened(str(folder), config, Budget(games=games), lines.append)
+    budget = Budget(minutes=minutes) if minutes else Budget(games=games)
+    beginning = opened(str(folder), config, budget, lines.append)
     with beginning as begun, Quiet(begun, lines) as log, opened_workers(workers) as playing:
         return train(begun, log, playing, evaluate, media)
 

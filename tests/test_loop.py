@@ -30,6 +30,7 @@ from train.__main__ import parser
 from train.budget import Budget
 from train.config import compose
 from train.evaluation import Evaluation
+from train.learner import Learner
 from train.run import opened
 from train.state import newest
 
@@ -131,9 +132,9 @@ def test_evaluations_are_made_once_at_their_time(tmp_path: Path) -> None:
     said: list[str] = []
     for games in (GAMES, GAMES, 40):
         run(tmp_path / "run", games, config=tiny("evaluation.every=2"), said=said, evaluate=evaluate)
-    assert asked == [16, 32, 40]
+    assert asked == [0, 16, 32, 40]
     measured = [line for line in said if line.endswith("games: Elo 12")]
-    assert len(measured) == 3
+    assert len(measured) == 4
     assert sum("Elo 12" in line for line in said) > 3  # the lines of iterations repeat the last one
 
 
@@ -357,6 +358,26 @@ def test_a_budget_in_minutes_holds_within_seconds_for_games_of_any_length(
     assert run(tmp_path / "run", wanted, config=config).games >= wanted  # a longer budget resumes it
     numbers = [record.metadata["number"] for record in read_records(tmp_path / "run/games", GAME)]
     assert len(set(numbers)) == len(numbers)
+
+
+def test_a_spent_budget_in_minutes_stays_spent_though_its_last_evaluation_was_long(tmp_path: Path) -> None:
+    def evaluate(game: Any, checkpoint: Path, seed: int, log: Any) -> Evaluation:
+        time.sleep(1.2)
+        return Evaluation("Elo 12", {"elo": 12.0})
+
+    first = run(tmp_path / "run", config=tiny("evaluation.every=1"), evaluate=evaluate, minutes=0.1)
+    said: list[str] = []
+    again = run(tmp_path / "run", config=tiny("evaluation.every=1"), evaluate=evaluate, minutes=0.1, said=said)
+    assert again.games == first.games > 0 and any("complete" in line for line in said)
+
+
+def test_by_the_clock_the_rate_falls_while_the_last_iteration_learns(tmp_path: Path, monkeypatch: Any) -> None:
+    rates: list[float] = []
+    step = Learner._step
+    monkeypatch.setattr(Learner, "_step", lambda self, batch, rate: (rates.append(rate), step(self, batch, rate))[1])
+    config = replace(tiny("window.samples=200", "learning.warmup=0", "learning.cooldown=1"), games=64)
+    run(tmp_path / "run", config=config, minutes=0.05)
+    assert len(rates) > 20 and rates == sorted(rates, reverse=True) and rates[-1] < rates[0] / 4
 
 
 def test_blocks_adapt_to_the_time_of_games() -> None:

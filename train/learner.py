@@ -147,11 +147,12 @@ class Learner:
         window: Window,
         steps: int,
         rng: np.random.Generator,
-        progress: float,
+        progress: float | Callable[[], float],
         on_step: Callable[[], object] = lambda: None,
         has_time: Callable[[], bool] = lambda: True,
     ) -> Learned:
-        """So many steps on batches drawn from the window, fewer without time; `progress` is the share of the budget that is used up."""
+        """So many steps on batches drawn from the window, fewer without time. `progress` is the share of the budget that is used up, or
+        a function of it where the clock decides."""
         sums = np.zeros(len(self.losses.weights) + 2)
         rate, first = math.nan, self.steps
         before = self._weights()
@@ -159,7 +160,7 @@ class Learner:
         self.net.train()
         with reproducible(self.settings.threads):
             while self.steps < first + steps and has_time():
-                rate = self.settings.rate_at(self.steps, progress)
+                rate = self.settings.rate_at(self.steps, progress() if callable(progress) else progress)
                 sums += self._step(window.batch(rng, self.settings.batch, extra), rate)
                 on_step()
         done = self.steps - first

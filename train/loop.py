@@ -10,7 +10,7 @@
         metrics, diagnostics    what the iteration was like, what is wrong (monitor/observer.py)
         state                   saved whole; a killed run resumes from here
         checkpoint              the network that plays the next block
-        evaluation              every few iterations, and at the end
+        evaluation              before the first iteration, every few, and at the end
 
 What a killed run repeats has the same result as before: a game is a function of the network, the configuration and its number; the
 steps of an iteration, of the state before it and the games. So with a budget in games, killed and resumed is bit for bit the
@@ -260,11 +260,12 @@ class Loop:
         progress, batch = self.progress, self.config.learning.batch
         due = int(self.window.made * self.config.window.samples / batch)
         rng = np.random.default_rng(derive(self.config.seed, "batches", progress.iterations))
-        share = self.run.budget.share(progress, self.seconds)
+        budget = self.run.budget
+        share = (lambda: budget.share(progress, self.seconds)) if budget.minutes else budget.share(progress, 0.0)
         steps = due - self.learner.steps
         with self.log.counter(steps, "learning", "step") as count, self.observer.clock.of("learning"):
             began = time.monotonic()
-            end = began + self.run.budget.left(self.seconds)
+            end = began + budget.left(self.seconds)
             learned = self.learner.learn(self.window, steps, rng, share, count, lambda: time.monotonic() < end)
             if self._playing > 1.0:
                 self._learning = (time.monotonic() - began) / self._playing
@@ -289,23 +290,32 @@ class Loop:
         self.observer.finished(self.progress.games, games.records, games.movers)
 
     def evaluate(self, is_last: bool = False) -> None:
-        """Every few iterations, and the last checkpoint: how strong it is, and pictures. Between iterations only within the budget."""
-        every, done, games = self.config.evaluation.every, self.progress.iterations, self.progress.games
+        """Before the first game, every few iterations, and the last checkpoint: how strong it is, and pictures. Between iterations only
+        within the budget, and then its time counts."""
+        every, done = self.config.evaluation.every, self.progress.iterations
         left = math.inf if is_last else self.run.budget.left(self.seconds)
-        if every and done and (is_last or done % every == 0) and left > self._evaluating:
-            with self.observer.clock.of("evaluation"):
-                if self.evaluator is not None:
-                    began = time.monotonic()
-                    try:
-                        with time_limit(left):
-                            found = self.evaluator.evaluate(games)
-                    except Overtime:
-                        self.log.say(f"{self.run.folder}: the time is up during an evaluation")
-                        return
-                    self._evaluating = time.monotonic() - began
-                    self.observer.evaluated(games, *found)
-                view = View(self.learner.net, self.learner.mean, self._newest, self.baseline.weights)
-                self.observer.show(games, view)
+        if not every or not (is_last or done % every == 0) or left <= self._evaluating:
+            return
+        with self.observer.clock.of("evaluation"):
+            self._measure(left)
+        if self.run.budget.minutes and not is_last:
+            self.save()
+
+    def _measure(self, left: float) -> None:
+        """The newest checkpoint, if so many seconds suffice."""
+        games = self.progress.games
+        if self.evaluator is not None:
+            began = time.monotonic()
+            try:
+                with time_limit(left):
+                    found = self.evaluator.evaluate(games)
+            except Overtime:
+                self.log.say(f"{self.run.folder}: the time is up during an evaluation")
+                return
+            self._evaluating = time.monotonic() - began
+            self.observer.evaluated(games, *found)
+        if self._newest:
+            self.observer.show(games, View(self.learner.net, self.learner.mean, self._newest, self.baseline.weights))
 
 
 def before(results: Generator[T, None, None], deadline: Callable[[], float]) -> Iterator[T]:
