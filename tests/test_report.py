@@ -268,7 +268,29 @@ def test_run_of_one_iteration_has_a_page(tmp_path: Path) -> None:
 def test_run_before_its_first_evaluation_says_when_it_comes(tmp_path: Path) -> None:
     begun(tmp_path / "run", tiny("evaluation.every=10")).add(8, {"loss/policy": 1.0, "loss/entropy": 0.5})
     text = report(tmp_path / "run", tmp_path / "page.html").text
-    assert "has not been measured yet: the first evaluation is due after 80 games" in text
+    assert "has not been measured yet: the next evaluation is due after 80 games" in text
+
+
+def test_the_policy_s_accuracy_leads_where_elo_shows_no_gain_beyond_its_error(tmp_path: Path) -> None:
+    for name, gain in (("level", 20.0), ("rising", 500.0)):
+        log = begun(tmp_path / name, tiny("evaluation.every=1"))
+        for games, elo, kept in ((0, 900.0, 0.5), (16, 900.0 + gain, 0.75)):
+            interval = {"elo/search": elo, "elo/search low": elo - 90, "elo/search high": elo + 90}
+            log.add(games, interval | {"accuracy/policy": kept, "accuracy/search": 1.0})
+        text = report(tmp_path / name, tmp_path / f"{name}.html").text
+        accuracy, elo_words = (
+            "The policy alone keeps the value in 75% of the solved positions (50% after 0 games)",
+            "it stands at Elo",
+        )
+        assert accuracy in text and (text.index(accuracy) < text.index(elo_words)) == (name == "level")
+
+
+def test_a_chart_of_one_point_says_so(tmp_path: Path) -> None:
+    log = begun(tmp_path / "run", tiny())
+    log.add(8, {"elo/search": 12.0})
+    assert "One point: measured once, after 8 games." in report(tmp_path / "run", tmp_path / "page.html").text
+    log.add(16, {"elo/search": 13.0})
+    assert "One point" not in report(tmp_path / "run", tmp_path / "page.html").text
 
 
 def test_three_players_are_measured_by_utilities(tmp_path: Path) -> None:

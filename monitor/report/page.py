@@ -129,8 +129,9 @@ def _keys(data: RunData) -> str:
     if elo is not None:
         interval = "" if low is None or high is None else f" [{low:+.0f}, {high:+.0f}]"
         keys.append((f"{signed(elo)}{interval}", "Elo, random = 0"))
-    if (kept := data.last("accuracy/search")) is not None:
-        keys.append((f"{kept:.0%}", "of moves keep the value"))
+    for way, words in (("policy", "of moves keep the value, policy alone"), ("search", "with search")):
+        if (kept := data.last(f"accuracy/{way}")) is not None:
+            keys.append((f"{kept:.0%}", words))
     standing = sum(not times[-1].gone for times in spells(data.warnings).values())
     keys.append((str(standing), "warning stands" if standing == 1 else "warnings stand"))
     return (

@@ -48,7 +48,14 @@ def drawn(data: RunData, chart: Chart) -> str:
         return ""
     lines += [curve_of(data, name, label, 5, is_reference=True) for name, label in references]
     marks = [Mark(*each) for each in chart.marks]
-    return figure(chart.title, curves(lines, chart.unit, marks, chart.is_share, chart.floor, data.games), chart.note)
+    drawing = curves(lines, chart.unit, marks, chart.is_share, chart.floor, data.games)
+    return figure(chart.title, drawing, chart.note + once(lines))
+
+
+def once(lines: Sequence[Curve]) -> str:
+    """In words, where there is no curve yet."""
+    most = max((each.games for each in lines), key=len, default=[])
+    return f" One point: measured once, after {most[0]:,.0f} games." if len(most) == 1 else ""
 
 
 def label_of(metric: Metric, name: str, chart: Chart) -> str:

@@ -30,8 +30,8 @@ class RunData:
     """The configuration as a file."""
     simulations: int
     """Of a search in evaluations."""
-    first_evaluation: int
-    """After how many games; 0: never."""
+    evaluated_every: int
+    """So many games; 0: never."""
     game: Game | None = None
     """None where its rules are not found any more."""
     budget: str = "no limit"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from arena.ladder.standings import brief, signed
 from monitor.metrics import QUESTIONS, charts_of
 from monitor.report.charts import OUTCOMES, Mark, curves, figure
-from monitor.report.parts import Section, curve_of, drawn, shares_of, table
+from monitor.report.parts import Section, curve_of, drawn, once, shares_of, table
 from monitor.report.run_data import RunData
 
 
@@ -18,6 +18,47 @@ def strength(data: RunData) -> Section:
 
 
 def _conclusion(data: RunData) -> str:
+    """What shows the most comes first: Elo, or the accuracy of the policy where Elo shows no gain."""
+    elo, accuracy = _by_elo(data), _by_accuracy(data)
+    gain = _gain(data)
+    parts = [elo, accuracy] if gain is not None and gain.is_beyond_error else [accuracy, elo]
+    return " ".join(each for each in parts if each)
+
+
+def _by_accuracy(data: RunData) -> str:
+    """Of the policy alone, which a search cannot make up for."""
+    games, values = data.history.series("accuracy/policy")
+    if not values:
+        return ""
+    began = f" ({values[0]:.0%} after {games[0]:,} games)" if len(values) > 1 else ""
+    searched = data.last("accuracy/search")
+    beside = f", with {data.simulations} simulations in {searched:.0%}" if searched is not None else ""
+    return f"The policy alone keeps the value in {values[-1]:.0%} of the solved positions{began}{beside}."
+
+
+class Gain(NamedTuple):
+    """Of Elo, since about half of the games."""
+
+    since: int
+    elo: float
+    is_beyond_error: bool
+    is_measured: bool
+    """The ends of all intervals are known."""
+
+
+def _gain(data: RunData) -> Gain | None:
+    """None where it was measured once at most."""
+    games, values = data.history.series("elo/search")
+    if len(values) < 2:
+        return None
+    middle = _before(games, games[-1] / 2)
+    lows, highs = data.history.series("elo/search low")[1], data.history.series("elo/search high")[1]
+    is_measured = len(lows) == len(highs) == len(values)
+    is_beyond = is_measured and (lows[-1] > highs[middle] or highs[-1] < lows[middle])
+    return Gain(games[middle], values[-1] - values[middle], is_beyond, is_measured)
+
+
+def _by_elo(data: RunData) -> str:
     games, values = data.history.series("elo/search")
     if not values:
         return _conclusion_without_elo(data)
@@ -26,19 +67,16 @@ def _conclusion(data: RunData) -> str:
     sims = data.simulations
     words = f"After {games[-1]:,} games it stands at Elo {signed(values[-1])}{interval} with {sims} simulations a move"
     words += _among(data, values[-1])
-    if len(values) == 1:
+    gain = _gain(data)
+    if gain is None:
         return f"{words}; it was measured once, so there is no trend yet."
-    middle = _before(games, games[-1] / 2)
-    gain = values[-1] - values[middle]
-    before = data.history.series("elo/search low")[1], data.history.series("elo/search high")[1]
-    since = f"since {games[middle]:,} games"
-    if low is None or high is None or any(len(each) != len(values) for each in before):
-        return f"{words}; {signed(gain)} {since}."
-    if low > before[1][middle]:
-        return f"{words}; it has gained {gain:.0f} {since}, more than the error of measurement."
-    if high < before[0][middle]:
-        return f"{words}; it has lost {-gain:.0f} {since}, more than the error of measurement."
-    return f"{words}; the change {since}, {signed(gain)}, is within the error of measurement."
+    since = f"since {gain.since:,} games"
+    if not gain.is_measured:
+        return f"{words}; {signed(gain.elo)} {since}."
+    if not gain.is_beyond_error:
+        return f"{words}; the change {since}, {signed(gain.elo)}, is within the error of measurement."
+    what = f"gained {gain.elo:.0f}" if gain.elo > 0 else f"lost {-gain.elo:.0f}"
+    return f"{words}; it has {what} {since}, more than the error of measurement."
 
 
 def _conclusion_without_elo(data: RunData) -> str:
@@ -54,12 +92,12 @@ def _conclusion_without_elo(data: RunData) -> str:
             f"After {games:,} games its mean utility against {worst}, {many}, is {utility:+.2f}{interval}: "
             f"{side} the 0 of an equal player; where more than two play there is no Elo."
         )
-    if not data.first_evaluation:
+    if not data.evaluated_every:
         return "Its strength was not measured: the run has no evaluations (evaluation.every = 0)."
     if not data.evaluations:
         return (
-            "Its strength has not been measured yet: the first evaluation is due after "
-            f"{data.first_evaluation:,} games, or at the end."
+            "Its strength has not been measured yet: the next evaluation is due after "
+            f"{data.evaluated_every * (data.games // data.evaluated_every + 1):,} games, or at the end."
         )
     return "Its Elo is unknown: no chain of results leads from it to the scale's zero."
 
@@ -106,8 +144,9 @@ def _drawn(data: RunData) -> str:
     note = (
         f"Search: {sims} simulations a move; policy: none. Bands: 95%. Dotted: the reference players, random being 0."
     )
-    wide = curves(elo, "Elo", _reference_players(data), last=data.games, width=940, height=340)
-    narrow = curves(elo, "Elo", _reference_players(data), last=data.games, height=300)
+    note += once(elo)
+    wide = curves(elo, "Elo", _reference_players(data), floor=0.0, last=data.games, width=940, height=340)
+    narrow = curves(elo, "Elo", _reference_players(data), floor=0.0, last=data.games, height=300)
     parts = [
         figure("Elo over games", wide, note, "wide only-wide"),
         figure("Elo over games", narrow, note, "only-narrow"),
