@@ -45,7 +45,7 @@ class EvaluationSettings:
     """What the arena measures. Nothing here changes what is learned."""
 
     every: int = 10
-    """Iterations between evaluations; the last checkpoint is always evaluated. 0: never."""
+    """Iterations between evaluations; the untrained network and the last checkpoint are always evaluated. 0: never."""
     reference_players: tuple[str, ...] = ("random", "uct:sims=10", "uct:sims=30", "uct:sims=100", "uct:sims=1000")
     """Opponents of the checkpoint: the quick ones of the standard scale, or others, as `python -m arena players` lists them."""
     reference_games: int = 60
