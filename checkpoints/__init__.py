@@ -10,7 +10,7 @@ the game and network that the weights fit, and how they were made. Both are data
 
 import base  # first: Ctrl-C during the other imports
 from checkpoints.card import Card, Elo, commit
-from checkpoints.folders import all_of, best, folder_of, keep_every, latest, newest_whole, resolve
+from checkpoints.folders import all_of, best, called, folder_of, keep_every, latest, newest_whole, resolve
 from checkpoints.store import (
     Packed,
     has_compiled_form,
@@ -32,6 +32,7 @@ __all__ = [
     "Packed",
     "all_of",
     "best",
+    "called",
     "commit",
     "folder_of",
     "has_compiled_form",

@@ -92,15 +92,18 @@ def resolve(text: str, game: Game | None = None) -> Path:
     |-----------------------|-------------------------------------------------------------------|
     | NAME                  | the newest of the run `runs/NAME`                                 |
     | NAME/4000, NAME/best  | of that run, by step; the one of the highest Elo                  |
+    | NAME@4000             | the same, as tables have it                                       |
     | a folder              | a checkpoint, or the newest of a run                              |
     | NAME, GAME/NAME       | released for the game                                             |
     | 8 to 64 digits        | by the hash of its weights, among the runs and the released ones  |
     """
     text = text.strip()
     name, _, which = text.rpartition("/")
+    run, _, step = text.rpartition("@")
     ways: list[Callable[[], Path | None]] = [
         lambda: _of_run(RUNS / text, "latest") if text else None,
         lambda: _of_run(RUNS / name, which) if name else None,
+        lambda: _of_run(RUNS / run, step) if run else None,
         lambda: _as_folder(Path(text)) if text else None,
         lambda: _of_run(Path(name), which) if name else None,
         lambda: _released(text, game),
@@ -118,6 +121,14 @@ def resolve(text: str, game: Game | None = None) -> Path:
     raise UserError(
         f"unknown checkpoint '{text}': expected a run, RUN/STEP, or a checkpoint's folder{about}{nearest(text, known)}"
     )
+
+
+def called(path: Path) -> str:
+    """A short name of a checkpoint's folder: `first@2560` of a run, `connect_four/small` of a released one, else its folder's."""
+    path = path.absolute()
+    if path.parent.name == FOLDER and path.name.isdecimal():
+        return f"{path.parent.parent.name}@{int(path.name)}"
+    return f"{path.parent.name}/{path.name}" if path.parent.parent == RELEASED else path.name
 
 
 def names(game: Game | None = None) -> list[str]:

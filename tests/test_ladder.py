@@ -20,10 +20,11 @@ import pytest
 import arena.ladder.reference_players
 from arena.__main__ import main
 from arena.ladder.ladder import Goal, Ladder
+from arena.ladder.names import brief, series_of
 from arena.ladder.reference_players import ReferencePlayers, read_reference_players, reference_players
 from arena.ladder.results import Counts, LadderResults, default_file, result_of
 from arena.ladder.scale import Scale, checkpoints_of
-from arena.ladder.standings import Standings, brief
+from arena.ladder.standings import Standings
 from arena.match import Job, play_block
 from arena.openings import Opening
 from arena.players import make_player, options_of, pack_players
@@ -31,7 +32,7 @@ from base.errors import UserError
 from base.local_workers import run_jobs
 from base.options import split
 from base.workers import WorkerDied
-from checkpoints import Card, all_of, folder_of, read_card, save
+from checkpoints import Card, all_of, folder_of, read_card, resolve, save
 from games import load
 from games.record import GameRecord
 from nets import make_net
@@ -582,6 +583,21 @@ def test_the_checkpoints_of_a_run_are_stored_by_their_weights(reference_players_
     for path, each in zip(all_of("runs/first"), found["checkpoints"], strict=True):
         assert each["player"].startswith(f"net:{read_card(path).short},sims=0")
         assert 0 < sum(met["games"] for met in each["opponents"]) <= 12
+    assert [each["name"] for each in found["checkpoints"]] == ["net:first@1,sims=0", "net:first@20,sims=0"]
+    # by these names they are shown wherever the file is, and found again
+    for path in all_of("runs/first"):
+        assert resolve(f"first@{int(path.name)}", NIM).samefile(path)
+    assert main(["ladder", "nim", "--everyone", "--games", "1", "--report", "report", "--workers", "0"]) == 0
+    assert "net:first@20,sims=0" in capsys.readouterr().out
+    table = Path("report/ladder.md").read_text(encoding="utf-8")
+    assert f"| `{read_card(path).short}` |" in table and "`net:first@20,sims=0`" in table
+    assert "Checkpoints of a run" in Path("report/ladder.html").read_text(encoding="utf-8")
+
+
+def test_checkpoints_of_a_run_that_search_alike_are_a_series():
+    assert series_of("net:first@2560,sims=100") == ("net:first,sims=100", 2560)
+    assert series_of("net:a-run@0") == ("net:a-run", 0)
+    assert [series_of(name) for name in ("net:connect_four/small,sims=1", "uct:sims=100", "random")] == [None] * 3
 
 
 def test_reference_players_are_made_once_however_many_players_are_placed(ladder_file, monkeypatch):

@@ -35,6 +35,7 @@ from types import MappingProxyType
 import numpy as np
 
 from arena.commands import Progress, add_common, notice, progress_bar
+from arena.ladder.names import name_of, weights_of
 from arena.ladder.rating import CrossTable, Ratings, gains, rate
 from arena.ladder.reference_players import ReferencePlayers, reference_players, standard_openings
 from arena.ladder.results import Counts, LadderResults, default_file, result_of
@@ -95,6 +96,10 @@ class Ladder:
         prepare_records(game)
         self.packed = {text: packed.get(text) or pack_player(make_player(text, game)) for text in players}
         self._texts = {player.name: player.text for player in self.packed.values()}
+        known = results.names()
+        for name, text in self._texts.items():
+            if weights_of(name) and known.get(name) != (called := name_of(text)):
+                results.call(name, called)
         self._play_block = functools.partial(play_block, {each.text: each for each in self.packed.values()})
         self.players = sorted(self._texts)
         if len(self.players) < 2:
@@ -293,7 +298,7 @@ def run_ladder(options: argparse.Namespace) -> int:
         with progress_bar("games") as progress:
             ladder.play(goal, options.workers, progress)
         shown = sorted({*ladder.players, *results.players()}) if options.everyone else ladder.players
-        standings = Standings(game, ladder.ratings(shown), ladder.counts)
+        standings = Standings(game, ladder.ratings(shown), ladder.counts, results.names())
     notice_end(ladder)
     files = standings.write(options.report) if options.report else []
     print(json.dumps(standings.as_json(), ensure_ascii=False) if options.json else standings.text())

@@ -11,6 +11,7 @@
 | `players` | a resolved text: `uct:sims=100,…`, a network by the hash of its weights                                  |
 | `pairs`   | two players, and how many block numbers were given out                                                   |
 | `blocks`  | one opening from both sides: seed, opening, results, endings, versions, a digest of the moves            |
+| `names`   | what tables call a player: a network's run and step, or its released name; older files have none         |
 
 A pair is sorted by the players' texts, a first. A block is a function of its row (unless players have a time limit), so every game can
 be played again. A block that repeats an earlier one move by move is stored with `is_new` 0 and does not count.
@@ -60,6 +61,7 @@ _TABLES = """
         late INTEGER NOT NULL, versions TEXT NOT NULL, played TEXT NOT NULL, PRIMARY KEY (a, b, number)) WITHOUT ROWID;
     CREATE INDEX digests ON blocks (a, b, digest);
 """
+_NAMES = "CREATE TABLE IF NOT EXISTS names (id INTEGER PRIMARY KEY REFERENCES players, name TEXT NOT NULL)"
 _PLAYERS = "a IN (SELECT id FROM players) AND b IN (SELECT id FROM players)"
 _RESULT = "typeof(result) = 'integer' AND result BETWEEN 0 AND 8 AND typeof(is_new) = 'integer' AND is_new IN (0, 1)"
 _NUMBER = "typeof(number) = 'integer' AND number BETWEEN 0 AND 1 << 60 AND typeof(plies) = 'integer' AND plies >= 0"
@@ -69,6 +71,10 @@ _CONTENT = {  # by table: what holds for each row, and which columns a message s
     "blocks": (
         f"{_RESULT} AND {_NUMBER} AND typeof(digest) = 'blob' AND length(digest) = 16 AND {_PLAYERS}",
         "number, result, is_new",
+    ),
+    "names": (
+        "id IN (SELECT id FROM players) AND typeof(name) = 'text' AND length(name) BETWEEN 1 AND 1000",
+        "id, name",
     ),
 }
 
@@ -154,7 +160,18 @@ class LadderResults:
             self._base.execute(f"INSERT INTO blocks ({', '.join(row)}) VALUES ({places})", row)
         return known is None
 
+    def call(self, player: str, name: str) -> None:
+        """What tables call a player from now on."""
+        with self._one_line(), self._transaction():
+            (number,) = self._ids_of(player)
+            self._base.execute("INSERT OR REPLACE INTO names VALUES (?, ?)", (number, name))
+
     # ── reading ──
+
+    def names(self) -> dict[str, str]:
+        """What tables call players."""
+        with self._one_line():
+            return dict(self._base.execute("SELECT text, name FROM players JOIN names USING (id)"))
 
     def players(self) -> list[str]:
         """All players with results, the oldest first."""
@@ -205,6 +222,7 @@ class LadderResults:
             if not is_new and (mark != MARK or number != FORMAT):
                 what = f"format {number}" if mark == MARK else "a database of something else"
                 raise UserError(f"{self.path}: expected a ladder's results (format {FORMAT}), got {what}")
+            base.execute(_NAMES)
             about = base.execute("SELECT game, version FROM about").fetchone()
         self._check_content()
         wanted = (self.game.name, self.game.version)
@@ -225,7 +243,7 @@ class LadderResults:
                 raise UserError(
                     f"{path}: expected a ladder's results, got a row of {table} with {columns} = {shown(row)}"
                 )
-        for (text,) in base.execute("SELECT text FROM players"):
+        for (text,) in base.execute("SELECT text FROM players UNION ALL SELECT name FROM names"):
             if not is_name(text):
                 raise UserError(f"{path}: expected players' texts on one line, got {shown(text)}")
         (state,) = base.execute("PRAGMA quick_check(1)").fetchone()

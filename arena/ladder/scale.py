@@ -25,9 +25,10 @@ from typing import Any
 
 from arena.commands import Progress, add_common, notice, progress_bar
 from arena.ladder.ladder import GAMES, Goal, Ladder, add_file, notice_end
+from arena.ladder.names import brief
 from arena.ladder.reference_players import ReferencePlayers, reference_players
 from arena.ladder.results import FOLDER, LadderResults, default_file
-from arena.ladder.standings import Row, Standings, brief
+from arena.ladder.standings import Row, Standings
 from arena.players import PackedPlayer, make_player, pack_player
 from base.errors import INTERRUPTED, UserError
 from base.local_workers import opened
@@ -77,7 +78,7 @@ class Place:
         opponents = sum(self.standings.against(self.player, row.player)[1] > 0 for row in self.standings.rows)
         name, anchor = self.standings.game.name, brief(self.standings.anchor)
         against = f"{self.row.games} games against {opponents} reference players"
-        return f"{name} {brief(self.player)}: Elo {self.elo()}, {against}, {anchor} = 0"
+        return f"{name} {self.row.name}: Elo {self.elo()}, {against}, {anchor} = 0"
 
 
 class Scale:
@@ -142,7 +143,7 @@ class Scale:
         """Without reference players that have no games."""
         known = {player for pair in ladder.counts for player in pair}
         shown = {*players, *ladder.players, *(name for name in self.names if name in known)}
-        return Standings(self.game, ladder.ratings(sorted(shown)), ladder.counts, labels)
+        return Standings(self.game, ladder.ratings(sorted(shown)), ladder.counts, self.results.names() | dict(labels))
 
     def _least(self, games: int) -> list[Goal]:
         """Goals of single players, for results in which some have many games and others none."""

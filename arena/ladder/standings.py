@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -21,12 +21,10 @@ from typing import Any
 import numpy as np
 
 from arena.choose import rounded
+from arena.ladder.names import brief, series_of, weights_of
 from arena.ladder.rating import FIRST, SECOND, Ratings
 from arena.ladder.results import Counts
-from arena.players import kinds, options_of
-from base.errors import UserError
 from base.files import StrPath, make_folder, write_bytes, write_text
-from base.options import split
 from base.page import document
 from games import Game
 
@@ -48,6 +46,11 @@ class Row:
     @property
     def name(self) -> str:
         return self.label or brief(self.player)
+
+    @property
+    def weights(self) -> str:
+        """The hash of a network's weights; '' for other players."""
+        return weights_of(self.player)
 
     @property
     def interval(self) -> str:
@@ -102,6 +105,15 @@ class Standings:
         )
         return (wins, draws, losses) if player == a else (losses, draws, wins)
 
+    @property
+    def series(self) -> dict[str, list[tuple[int, Row]]]:
+        """Runs of which several checkpoints are rated: by step, the first one first."""
+        found: dict[str, list[tuple[int, Row]]] = {}
+        for row in self.rows:
+            if (known := series_of(row.name)) is not None and row.elo is not None:
+                found.setdefault(known[0], []).append((known[1], row))
+        return {name: sorted(rows, key=lambda each: each[0]) for name, rows in found.items() if len(rows) > 1}
+
     @cached_property
     def notes(self) -> list[str]:
         """Remarks below the table."""
@@ -120,6 +132,7 @@ class Standings:
         players = [
             {
                 "player": row.player,
+                "name": row.name,
                 "elo": row.elo,
                 "elo_interval": [row.low, row.high],
                 "games": row.games,
@@ -151,15 +164,18 @@ class Standings:
         return "\n".join([*lines, "", *self.notes])
 
     def markdown(self) -> str:
+        has_nets = any(row.weights for row in self.rows)
+        heads, rules = (" weights |", "---|") if has_nets else ("", "")
         lines = [
             f"# Ladder: {_as_markdown(self.game.name)}",
             "",
-            "| | player | Elo | 95 % | games | score |",
-            "|--:|---|--:|---|--:|--:|",
+            f"| | player | Elo | 95 % | games | score |{heads}",
+            f"|--:|---|--:|---|--:|--:|{rules}",
         ]
         for place, row in enumerate(self.rows, 1):
+            weights = f" {_as_code(row.weights) if row.weights else ''} |" if has_nets else ""
             lines.append(
-                f"| {place} | {_as_code(row.name)} | {row.rating} | {row.interval} | {row.games} | {percent(row.score)} |"
+                f"| {place} | {_as_code(row.name)} | {row.rating} | {row.interval} | {row.games} | {percent(row.score)} |{weights}"
             )
         return "\n".join([*lines, "", *(f"- {_as_markdown(note)}" for note in self.notes), ""])
 
@@ -192,20 +208,6 @@ def signed(elo: float) -> str:
 
 def percent(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"
-
-
-def brief(text: str) -> str:
-    """A resolved text without the options that have their default: `alphabeta:depth=4`."""
-    try:
-        kind, given = split(text)
-        if kind not in kinds():
-            return text
-        options = options_of(kind)
-        resolved = options.resolve(given)
-    except UserError:  # a text of another version of the program
-        return text
-    defaults = {name: each.default for name, each in options.parameters.items()}
-    return kind + options.text({name: value for name, value in resolved.items() if value != defaults.get(name)})
 
 
 def span(rows: list[Row]) -> tuple[float, float]:
@@ -246,17 +248,25 @@ def page(standings: Standings) -> str:
         *_cross(standings),
         "</div>",
     ]
+    if standings.series:
+        parts.append(
+            '<h2>Checkpoints of a run</h2><img src="ladder.png" alt="Elo by games learned from" style="max-width: 100%">'
+        )
     return document(f"Ladder: {standings.game.name}", parts, STYLE)
 
 
 def _ratings(standings: Standings) -> Iterator[str]:
     low, high = span(standings.rows)
+    has_nets = any(row.weights for row in standings.rows)
     heads = "<th></th><th class='name'>player</th><th>Elo</th><th>95 %</th><th></th><th>games</th><th>score</th>"
+    heads += "<th>weights</th>" if has_nets else ""
     yield f"<table><thead><tr>{heads}</tr></thead><tbody>"
     for place, row in enumerate(standings.rows, 1):
+        weights = f"<td><code>{escape(row.weights)}</code></td>" if has_nets else ""
+        score = f"<td>{row.games}</td><td>{percent(row.score)}</td>"
         yield (
             f'<tr><td>{place}</td><td class="name" title="{escape(row.player)}">{escape(row.name)}</td><td>{row.rating}</td>'
-            f"<td>{row.interval}</td><td>{_interval_svg(row, low, high)}</td><td>{row.games}</td><td>{percent(row.score)}</td></tr>"
+            f"<td>{row.interval}</td><td>{_interval_svg(row, low, high)}</td>{score}{weights}</tr>"
         )
     yield "</tbody></table>"
 
@@ -314,8 +324,11 @@ def write_picture(path: Path, standings: Standings) -> None:
     from matplotlib.figure import Figure  # loaded only here, since it takes a second; no pyplot, which has global state
 
     rows = [row for row in reversed(standings.rows) if row.elo is not None]
-    figure = Figure(figsize=(9, 1.4 + 0.36 * len(rows)), dpi=150, layout="constrained")
-    axes = figure.subplots()
+    series = standings.series
+    heights = [1.4 + 0.36 * len(rows), *([3.6] if series else [])]
+    figure = Figure(figsize=(9, sum(heights)), dpi=150, layout="constrained")
+    grid = figure.subplots(len(heights), squeeze=False, height_ratios=heights)
+    axes = grid[0, 0]
     for place, row in enumerate(rows):
         assert row.elo is not None and row.low is not None and row.high is not None
         axes.plot([row.low, row.high], [place, place], color=POINT, linewidth=2, alpha=0.55, solid_capstyle="butt")
@@ -332,9 +345,27 @@ def write_picture(path: Path, standings: Standings) -> None:
         f"{standings.game.name}: {standings.as_json()['games']:,} games", loc="left", color=INK, parse_math=False
     )
     axes.grid(axis="x", color=LINE, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(length=0, colors=INK)
-    axes.spines[:].set_visible(False)
+    if series:
+        _draw_series(grid[1, 0], series)
+    for each in grid.flat:
+        each.set_axisbelow(True)
+        each.tick_params(length=0, colors=INK)
+        each.spines[:].set_visible(False)
     data = io.BytesIO()
     figure.savefig(data, format="png", metadata={"Software": "zermelo"})
     write_bytes(path, data.getvalue())
+
+
+def _draw_series(axes: Any, series: Mapping[str, Sequence[tuple[int, Row]]]) -> None:
+    """Elo by step, a curve with its band for each run."""
+    for number, (name, rows) in enumerate(series.items()):
+        steps, color = [step for step, _ in rows], f"C{number}"
+        axes.fill_between(
+            steps, [row.low for _, row in rows], [row.high for _, row in rows], color=color, alpha=0.15, lw=0
+        )
+        axes.plot(steps, [row.elo for _, row in rows], "o-", color=color, markersize=4, label=name)
+    axes.set_xlabel("games that the checkpoint has learned from", color=INK)
+    axes.set_ylabel("Elo", color=INK)
+    axes.grid(color=LINE, linewidth=0.8)
+    for text in axes.legend(frameon=False, fontsize=8).get_texts():
+        text.set_parse_math(False)
