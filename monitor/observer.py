@@ -5,7 +5,7 @@
     observer.played(new_games, work)                # each step of the loop reports what it did
     observer.validated(validation)
     observer.learned(learned.metrics() | window.metrics(draws))
-    observer.finished(games, records, movers)       # once per iteration: one line, metrics, warnings
+    observer.finished(games, records, movers, hours)       # once per iteration: one line, metrics, warnings
     observer.evaluated(games, evaluation)           # every few iterations
     observer.show(games, view)
 
@@ -77,11 +77,15 @@ class Observer:
     def learned(self, values: Mapping[str, float]) -> None:
         self._values |= values
 
-    def finished(self, games: int, records: Sequence[GameRecord], movers: Sequence[Array]) -> None:
-        """After an iteration: one line on screen, the metrics, and what is wrong."""
+    def finished(
+        self, games: int, records: Sequence[GameRecord], movers: Sequence[Array], hours: Mapping[str, float]
+    ) -> None:
+        """After an iteration: one line on screen, the metrics, and what is wrong. `hours`: of the run so far, and to its end."""
         statistics = Statistics.of(records)
         self._values |= of_selfplay(statistics, self.game.players) | health(self.game, records, movers)
-        self._values |= of_time(self.clock.read(), self.clock.overall()) | {"memory/megabytes": resident()}
+        self._values |= (
+            of_time(self.clock.read(), self.clock.overall()) | {"memory/megabytes": resident()} | dict(hours)
+        )
         self.log.say(self._line(games, statistics))
         if self._calibration:
             self.log.calibration.add(games, {"calibration": self._calibration})
@@ -129,6 +133,8 @@ class Observer:
         if "speed/games per second" in values:  # else all were on disk already
             positions = compact(values["speed/positions per second"])
             line += [f"{values['speed/games per second']:.1f} games/s", f"{positions} positions/s"]
+        if "time/hours left" in values:
+            line.append(f"{duration(values['time/hours left'])} left")
         return ", ".join([*line, *filter(None, [self._evaluation])])
 
     def _post(self, games: int, findings: Sequence[Finding]) -> None:
@@ -136,3 +142,9 @@ class Observer:
         if findings:
             text = "\n\n---\n\n".join(finding.markdown() for finding in findings)
             self.log.show(games, Media(texts={"about/warnings": text}))
+
+
+def duration(hours: float) -> str:
+    """`50 s`, `12 min`, `3.4 h`."""
+    seconds = round(3600 * hours)
+    return f"{seconds} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{hours:.1f} h"

@@ -174,6 +174,12 @@ def check_layout(folder: Path) -> None:
     assert known == shown
 
 
+def test_hours_left_fall_to_none_as_hours_rise(whole: Path) -> None:
+    history = History(whole / "curves.jsonl")
+    left, spent = history.series("time/hours left")[1], history.series("time/hours")[1]
+    assert left[-1] == 0 < left[0] and list(spent) == sorted(spent) and spent[0] > 0
+
+
 def test_layout_names_only_tags_that_exist_and_three_at_most(whole: Path) -> None:
     check_layout(whole)
 

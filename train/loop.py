@@ -129,6 +129,11 @@ class Loop:
     def is_over(self) -> bool:
         return self.run.budget.is_spent(self.progress, self.seconds)
 
+    def hours(self) -> dict[str, float]:
+        """Spent so far, and to the end of the budget where there is one."""
+        spent, share = self.seconds / 3600, self.run.budget.share(self.progress, self.seconds)
+        return {"time/hours": spent} | ({"time/hours left": spent * (1 - share) / share} if share else {})
+
     def restore(self) -> None:
         """Resume from the newest state that can be read, or begin."""
         found = newest(self.run.states, self.log.say, self.run.sealed)
@@ -287,7 +292,7 @@ class Loop:
 
     def report(self, games: Checked) -> None:
         self._newest = games.records
-        self.observer.finished(self.progress.games, games.records, games.movers)
+        self.observer.finished(self.progress.games, games.records, games.movers, self.hours())
 
     def evaluate(self, is_last: bool = False) -> None:
         """Before the first game, every few iterations, and the last checkpoint: how strong it is, and pictures. Between iterations only
