@@ -269,7 +269,7 @@ class TerminalGame:
         ranks = ranking(self.game, choice)
         sections = [
             head,
-            f"values for {whose} (1 wins, -1 loses)\n{ranks}" if ranks else "",
+            f"values for {whose}{'' if self.game.has_payoffs else ' (1 wins, -1 loses)'}\n{ranks}" if ranks else "",
             line(self.game, self.state, choice),
             work(choice).partition("\n")[0],
         ]
@@ -297,7 +297,7 @@ class TerminalGame:
         if self.you is not None and mover != self.you and self.game.players == 2 and self.game.rules.zero_sum:
             value, viewer = -value + 0.0, self.you
         how = "proven" if choice.proven else "estimated"
-        return f"{value:+.3f} for {'you' if viewer == self.you else f'player {viewer}'}, {how}"
+        return f"{self.game.shown(value)} for {'you' if viewer == self.you else f'player {viewer}'}, {how}"
 
     def greeting(self) -> str:
         seats = "; ".join(self.name(seat) for seat in range(self.game.players))
@@ -317,7 +317,8 @@ class TerminalGame:
         """The result in words and utilities."""
         assert self.outcome is not None
         why = f" ({self.ending})" if self.ending else ""
-        numbers = ", ".join(f"player {seat} {value:+g}" for seat, value in enumerate(self.outcome))
+        shown = self.game.shown if self.game.has_payoffs else "{:+g}".format
+        numbers = ", ".join(f"player {seat} {shown(value)}" for seat, value in enumerate(self.outcome))
         if not self.game.rules.zero_sum:
             return f"over{why}: {numbers}"
         best = [seat for seat, value in enumerate(self.outcome) if value == max(self.outcome)]

@@ -20,7 +20,7 @@ from base.errors import UserError, require
 from base.seeds import below
 from mcts.moves import most_visited
 from mcts.settings import SearchSettings
-from mcts.types import Edges, Node, Nodes, Settings, Slot, Table, Weights
+from mcts.types import Edge, Edges, Node, Nodes, Settings, Slot, Table, Weights
 from mcts.variant import Variant
 
 
@@ -45,6 +45,17 @@ def factor(settings: Settings, visits: int) -> float:
     return 2.0 * float(settings.c) * math.sqrt(math.log(visits))
 
 
+def bound(value: float, visits: int, scale: float) -> float:
+    """Q + 2c √(ln N / n): `value` is n Q, `scale` the node's `factor`."""
+    inverse = 1.0 / visits
+    return value * inverse + scale * math.sqrt(inverse)
+
+
+def score(node: Node, edge: Edge, settings: Settings) -> float:
+    """What `choose` maximizes, after the search."""
+    return bound(edge.value, edge.visits, factor(settings, int(node.visits))) if edge.visits else math.inf
+
+
 def choose(slot: Slot, node: Node, nodes: Nodes, edges: Edges, settings: Settings, table: Table) -> int:
     first, mover = node.edges, node.mover
     if node.tried < node.count:
@@ -60,8 +71,7 @@ def choose(slot: Slot, node: Node, nodes: Nodes, edges: Edges, settings: Setting
         if each.proven:
             score = nodes[each.child].utility[mover]
         else:
-            inverse = 1.0 / (each.visits + each.flight)
-            score = (each.value - each.flight) * inverse + scale * math.sqrt(inverse)
+            score = bound(each.value - each.flight, each.visits + each.flight, scale)
         if score > best_score:
             best, best_score = edge, score
     return int(best)
@@ -80,4 +90,4 @@ def best(slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Settings,
     return most_visited(root, nodes, edges, worst)
 
 
-VARIANT = Variant(UCB1, choose, choose, weigh, best, factor=factor, has_policy=False)
+VARIANT = Variant(UCB1, choose, choose, weigh, best, factor=factor, score=score, has_policy=False)
