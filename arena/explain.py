@@ -14,20 +14,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from arena.choose import POSITION, state_of
+from arena.choose import POSITION
 from arena.drawing import Drawing, dot, searched_tree, svg, thinned
 from arena.players import make_player
 from base.errors import UserError
 from base.files import write_text
 from games import CHANCE, Game, load
 from games.choice import Candidate, Choice
+from games.formats.words import played
 
 
 def add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME")
     parser.add_argument("--player", required=True, metavar="PLAYER", help="as in alphabeta:depth=6")
     parser.add_argument(
-        "--moves", default="", metavar="TEXT", help="actions from the start or from --position, by name"
+        "--moves",
+        default="",
+        metavar="TEXT",
+        help="moves from the start or from --position, by name; in chess also SAN",
     )
     parser.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
     parser.add_argument("--tree", metavar="FILE", help="draw the searched tree, as FILE.svg or FILE.dot")
@@ -39,8 +43,8 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
 def run_explain(options: argparse.Namespace) -> int:
     game = load(options.game)
     player = make_player(options.player, game)
-    start = game.initial() if options.position is None else state_of(game, f"{POSITION}{options.position}")
-    state = game.play(options.moves, start)
+    start = None if options.position is None else game.parse(options.position.removeprefix(POSITION))
+    state = played(game, options.moves, start)
     if options.tree:
         form = form_of(options)
         choice, drawing = searched_tree(player, state)
