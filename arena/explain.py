@@ -16,7 +16,7 @@ from typing import Any
 
 from arena.choose import POSITION
 from arena.drawing import Drawing, dot, searched_tree, svg, thinned
-from arena.players import make_player
+from arena.players import brief, make_player
 from base.errors import UserError
 from base.files import write_text
 from games import CHANCE, Game, load
@@ -34,6 +34,7 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
         help="moves from the start or from --position, by name; in chess also SAN",
     )
     parser.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
+    parser.add_argument("--verbose", action="store_true", help="print the options of the player that are defaults, too")
     parser.add_argument("--tree", metavar="FILE", help="draw the searched tree, as FILE.svg or FILE.dot")
     parser.add_argument("--depth", type=int, metavar="N", help="of the drawing: N levels below the root")
     parser.add_argument("--top", type=int, metavar="N", help="of the drawing: the N best moves of each position")
@@ -51,7 +52,7 @@ def run_explain(options: argparse.Namespace) -> int:
         write_text(options.tree, form(drawn(drawing, options.depth, options.top), options.order))
     else:
         choice = player.choose(state)
-    print(explanation(game, state, choice, player.text))
+    print(explanation(game, state, choice, player.text if options.verbose else brief(player.text, options.player)))
     if options.tree:
         print(f"\nthe searched tree is drawn in {options.tree}")
     return 0

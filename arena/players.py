@@ -339,6 +339,17 @@ def parse_player(text: str) -> tuple[str, Options, dict[str, Any]]:
     return kind, options, resolved | {"book": resolved.pop("book")}
 
 
+def brief(resolved: str, given: str = "") -> str:
+    """The resolved text of a player with the options that were `given` or differ from the defaults."""
+    kind, options, values = parse_player(resolved)
+    named = {key for key, _ in split(given)[1]} if given else set()
+
+    def counts(name: str, value: Any) -> bool:
+        return name not in options.parameters or name in named or value != options.parameters[name].default
+
+    return kind + options.text({name: value for name, value in values.items() if counts(name, value)})
+
+
 def search_of(resolved: dict[str, Any], options: Options) -> dict[str, Any]:
     """How a network searches: the method, what differs from its defaults in the run (on the checkpoint's card), and what is given in
     the player's text. Where the text names another method than the card, the card's settings do not count."""
