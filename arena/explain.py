@@ -49,6 +49,8 @@ def run_explain(options: argparse.Namespace) -> int:
     if options.tree:
         form = form_of(options)
         choice, drawing = searched_tree(player, state)
+        if options.order and all(node.order is None for node in drawing.root.walk()):
+            raise UserError(f"order: expected a search by recursion, whose visits have an order, got {options.player}")
         write_text(options.tree, form(drawn(drawing, options.depth, options.top), options.order))
     else:
         choice = player.choose(state)
@@ -80,7 +82,10 @@ def drawn(drawing: Drawing, depth: int | None, top: int | None) -> Drawing:
         raise UserError(
             f"tree: expected at most {MOST_NODES} nodes to draw, got {root.count:,}; --depth and --top leave some out"
         )
-    return replace(drawing, root=root)
+    has_more = any(node.left_out for node in root.walk())
+    return replace(
+        drawing, root=root, legend=[*drawing.legend, *(["+n: n moves that are not drawn"] if has_more else [])]
+    )
 
 
 # ── text ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

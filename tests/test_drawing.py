@@ -166,6 +166,15 @@ def test_dot_has_every_node_and_edge():
     assert r'label="≤2\n[3, ∞]"' in text
 
 
+def test_the_legend_names_moves_that_are_not_drawn(tmp_path: Path):
+    words = ["explain", "connect_four", "--player", "uct:sims=300", "--tree", str(tmp_path / "x.svg"), "--depth", "1"]
+    for more in (["--top", "3"], []):
+        assert main([*words, *more]) == 0
+        assert "not drawn" in (tmp_path / "x.svg").read_text()
+    assert main(["explain", "tree:two_ply.json", "--player", "minimax:depth=2", "--tree", str(tmp_path / "y.svg")]) == 0
+    assert "not drawn" not in (tmp_path / "y.svg").read_text()
+
+
 def test_the_command_refuses_what_it_cannot_draw_in_one_line(tmp_path: Path):
     def refused(*words: str) -> str:
         with pytest.raises(UserError) as error:
@@ -177,4 +186,5 @@ def test_the_command_refuses_what_it_cannot_draw_in_one_line(tmp_path: Path):
     assert "expected a player of kind alphabeta, minimax" in refused("--player", "random", "--tree", there)
     assert "got 586; --depth and --top" in refused("--player", "minimax:depth=3", "--tree", there)
     assert "named .svg or .dot" in refused("--player", "minimax:depth=1", "--tree", str(tmp_path / "x.png"))
+    assert "order: expected a search by recursion" in refused("--player", "uct:sims=9", "--tree", there, "--order")
     assert "top: expected 1 or more" in refused("--player", "minimax:depth=1", "--tree", there, "--top", "0")
