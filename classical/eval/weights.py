@@ -136,12 +136,12 @@ class Eval:
             raise UserError(
                 f"expected weights for {game.name} (version {game.version}), got some for {self.game} (version {self.version})"
             )
+        known = tuple(game.rules.feature_names)
+        missing = [name for name in known if name not in self.weights]
         for name in self.weights:
-            if name not in game.rules.feature_names:
-                known = game.rules.feature_names
-                raise UserError(
-                    f"weights: unknown feature {name!r}{nearest(name, known) if known else '; the game has none'}"
-                )
+            if name not in known:
+                near = nearest(name, missing or known) if known else "; the game has none"
+                raise UserError(f"weights: unknown feature {name!r}{near}")
 
     def array(self, game: Game) -> Weights:
         """Weights times unit in the order of the game's features, for kernels."""
