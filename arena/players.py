@@ -339,15 +339,20 @@ def parse_player(text: str) -> tuple[str, Options, dict[str, Any]]:
     return kind, options, resolved | {"book": resolved.pop("book")}
 
 
-def brief(resolved: str, given: str = "") -> str:
-    """The resolved text of a player with the options that were `given` or differ from the defaults."""
-    kind, options, values = parse_player(resolved)
+def brief(text: str, given: str = "") -> str:
+    """A resolved text without the options that have their default and are not in `given`: `alphabeta:depth=4`."""
+    try:
+        kind, pairs = split(text)
+        if kind not in kinds():
+            return text
+        options = options_of(kind)
+        resolved = options.resolve(pairs)
+    except UserError:  # a text of another version of the program
+        return text
     named = {key for key, _ in split(given)[1]} if given else set()
-
-    def counts(name: str, value: Any) -> bool:
-        return name not in options.parameters or name in named or value != options.parameters[name].default
-
-    return kind + options.text({name: value for name, value in values.items() if counts(name, value)})
+    defaults = {name: each.default for name, each in options.parameters.items()}
+    shown = {name: value for name, value in resolved.items() if name in named or value != defaults.get(name)}
+    return kind + options.text(shown)
 
 
 def search_of(resolved: dict[str, Any], options: Options) -> dict[str, Any]:

@@ -23,10 +23,8 @@ import numpy as np
 from arena.choose import rounded
 from arena.ladder.rating import FIRST, SECOND, Ratings
 from arena.ladder.results import Counts
-from arena.players import kinds, options_of
-from base.errors import UserError
+from arena.players import brief
 from base.files import StrPath, make_folder, write_bytes, write_text
-from base.options import split
 from base.page import document
 from games import Game
 
@@ -192,20 +190,6 @@ def signed(elo: float) -> str:
 
 def percent(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"
-
-
-def brief(text: str) -> str:
-    """A resolved text without the options that have their default: `alphabeta:depth=4`."""
-    try:
-        kind, given = split(text)
-        if kind not in kinds():
-            return text
-        options = options_of(kind)
-        resolved = options.resolve(given)
-    except UserError:  # a text of another version of the program
-        return text
-    defaults = {name: each.default for name, each in options.parameters.items()}
-    return kind + options.text({name: value for name, value in resolved.items() if value != defaults.get(name)})
 
 
 def span(rows: list[Row]) -> tuple[float, float]:
