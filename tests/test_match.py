@@ -503,4 +503,3 @@ def test_players_are_shown_with_what_was_given_or_is_no_default(capsys):
     assert capsys.readouterr().out.splitlines()[:2] == ["A  alphabeta:depth=1,tt=on", "B  uct:sims=2,c=1"]
     assert main([*words, "--verbose"]) == 0
     assert "killers=on" in capsys.readouterr().out.splitlines()[0]
-
