@@ -1,6 +1,7 @@
 """`python -m arena choose`: positions in, moves out, a line each.
 
-A line of input is the actions from the start by name (empty: the start itself), or `position:` and the game's own notation. The answer
+A line of input is the moves from the start (empty: the start itself), or `position:`, the game's own notation and perhaps `moves` with
+moves from there: `position:8/8/8/8/8/3QK3/8/4k3 w - - 0 1 moves Qd7`. Moves have their names; in chess SAN is read as well. The answer
 is one JSON object; for a finished game or a line that cannot be read it is `{"error": …}`. An answer depends on its line alone: every
 position is a new game for the player.
 """
@@ -22,8 +23,9 @@ from base.local_workers import Threads
 from base.workers import Caller, InProcess, Worker
 from games import Game, load
 from games.choice import Candidate, Choice
+from games.formats.words import played
 
-POSITION = "position:"
+POSITION, MOVES = "position:", " moves "
 
 
 def add_choose(parser: argparse.ArgumentParser) -> None:
@@ -74,8 +76,9 @@ def state_of(game: Game, line: str) -> Any:
     """The position that a line describes."""
     text = whole(line).strip()
     if text.startswith(POSITION):
-        return game.parse(text.removeprefix(POSITION))
-    return game.play(text)
+        position, _, moves = text.removeprefix(POSITION).partition(MOVES)
+        return played(game, moves, game.parse(position))
+    return played(game, text)
 
 
 def as_json(game: Game, choice: Choice) -> dict[str, Any]:

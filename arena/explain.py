@@ -1,53 +1,91 @@
 """`python -m arena explain`: a player's search of one position, as text and, for a small search, as a drawing.
 
-The text has the board, the moves ranked, the principal variation and the search's counters. The drawing (`--tree FILE.svg`) shows the
-searched tree of alpha-beta the way textbooks draw it: triangles up for player 0 (MAX) and down for player 1 (MIN), squares at the
-leaves, values and windows [α, β] from the point of view of player 0, cut-off branches dashed with a bar across.
+The text has the board, the moves ranked, the principal variation and the search's counters. The drawing (`--tree FILE.svg`, or `.dot`
+for Graphviz) shows the searched tree the way textbooks draw it (`arena/drawing/`): triangles up for player 0 (MAX) and down for player
+1 (MIN), circles for chance, windows [α, β], cut-off branches dashed; of tree search wins and visits. `--depth` and `--top` leave out
+what is deeper or worse, `--order` numbers the visits.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from html import escape
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from arena.choose import POSITION, state_of
-from arena.players import Player, make_player
+from arena.choose import POSITION
+from arena.drawing import Drawing, dot, searched_tree, svg, thinned
+from arena.players import brief, make_player
 from base.errors import UserError
-from base.files import StrPath, write_text
-from classical.alphabeta import AlphaBeta
-from classical.alphabeta.workspace import END, EXACT, INFINITY, INNER, LOWER, PRUNED
-from classical.scores import utility_of
+from base.files import write_text
 from games import CHANCE, Game, load
 from games.choice import Candidate, Choice
+from games.formats.words import played
 
 
 def add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME")
     parser.add_argument("--player", required=True, metavar="PLAYER", help="as in alphabeta:depth=6")
     parser.add_argument(
-        "--moves", default="", metavar="TEXT", help="actions from the start or from --position, by name"
+        "--moves",
+        default="",
+        metavar="TEXT",
+        help="moves from the start or from --position, by name; in chess also SAN",
     )
     parser.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
-    parser.add_argument("--tree", metavar="FILE.svg", help="draw the searched tree of a small search (alphabeta)")
+    parser.add_argument("--verbose", action="store_true", help="print the options of the player that are defaults, too")
+    parser.add_argument("--tree", metavar="FILE", help="draw the searched tree, as FILE.svg or FILE.dot")
+    parser.add_argument("--depth", type=int, metavar="N", help="of the drawing: N levels below the root")
+    parser.add_argument("--top", type=int, metavar="N", help="of the drawing: the N best moves of each position")
+    parser.add_argument("--order", action="store_true", help="in the drawing: number the visits of a recursive search")
 
 
 def run_explain(options: argparse.Namespace) -> int:
     game = load(options.game)
     player = make_player(options.player, game)
-    start = game.initial() if options.position is None else state_of(game, f"{POSITION}{options.position}")
-    state = game.play(options.moves, start)
+    start = None if options.position is None else game.parse(options.position.removeprefix(POSITION))
+    state = played(game, options.moves, start)
     if options.tree:
-        choice, edges = tree_of(player, state)
-        write_tree(options.tree, game, state, edges)
+        form = form_of(options)
+        choice, drawing = searched_tree(player, state)
+        if options.order and all(node.order is None for node in drawing.root.walk()):
+            raise UserError(f"order: expected a search by recursion, whose visits have an order, got {options.player}")
+        write_text(options.tree, form(drawn(drawing, options.depth, options.top), options.order))
     else:
         choice = player.choose(state)
-    print(explanation(game, state, choice, player.text))
+    print(explanation(game, state, choice, player.text if options.verbose else brief(player.text, options.player)))
     if options.tree:
         print(f"\nthe searched tree is drawn in {options.tree}")
     return 0
+
+
+MOST_NODES = 400  # a larger drawing is unreadable
+FORMS = {".svg": svg, ".dot": dot}
+
+
+def form_of(options: argparse.Namespace) -> Callable[[Drawing, bool], str]:
+    """What writes the drawing."""
+    suffix = Path(options.tree).suffix
+    if suffix not in FORMS:
+        raise UserError(f"tree: expected a file named .svg or .dot, got '{options.tree}'")
+    for name in ("depth", "top"):
+        if getattr(options, name) is not None and getattr(options, name) < 1:
+            raise UserError(f"{name}: expected 1 or more, got {getattr(options, name)}")
+    return FORMS[suffix]
+
+
+def drawn(drawing: Drawing, depth: int | None, top: int | None) -> Drawing:
+    """The part of a tree that is asked for."""
+    root = thinned(drawing.root, depth, top)
+    if root.count > MOST_NODES:
+        raise UserError(
+            f"tree: expected at most {MOST_NODES} nodes to draw, got {root.count:,}; --depth and --top leave some out"
+        )
+    has_more = any(node.left_out for node in root.walk())
+    return replace(
+        drawing, root=root, legend=[*drawing.legend, *(["+n: n moves that are not drawn"] if has_more else [])]
+    )
 
 
 # ── text ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -71,7 +109,11 @@ def explanation(game: Game, state: Any, choice: Choice, who: str) -> str:
 
 def verdict(game: Game, choice: Choice) -> str:
     how = "proven" if choice.proven else "estimated"
-    return f"plays {game.names[choice.action]}: {choice.value:+.3f} for the mover, {how} (1 wins, -1 loses)"
+    value = f"{game.shown(choice.value)} for the mover"
+    if game.needs_vectors and choice.utilities is not None:
+        value = f"{game.shown_all(choice.utilities)} for the players, {value}"
+    units = f"utility {choice.value:+.3f}" if game.has_payoffs else "1 wins, -1 loses"
+    return f"plays {game.names[choice.action]}: {value}, {how} ({units})"
 
 
 def ranking(game: Game, choice: Choice) -> str:
@@ -79,7 +121,7 @@ def ranking(game: Game, choice: Choice) -> str:
     if not choice.actions:
         return ""
     shown = choice.actions[:MOST]
-    rows = [["move", "value", "visits", "prior"], *([game.names[each.action], *_row(each)] for each in shown)]
+    rows = [["move", "value", "visits", "prior"], *([game.names[each.action], *_row(game, each)] for each in shown)]
     filled = [column for column in zip(*rows, strict=True) if any(column[1:])]
     widths = [max(map(len, column)) for column in filled]
     lines = [
@@ -90,8 +132,10 @@ def ranking(game: Game, choice: Choice) -> str:
     return "\n".join([*lines, f"… and {left} more"] if left else lines)
 
 
-def _row(candidate: Candidate) -> list[str]:
-    value = "" if candidate.value is None else f"{BOUNDS[candidate.bound]}{candidate.value:+.3f}"
+def _row(game: Game, candidate: Candidate) -> list[str]:
+    value = "" if candidate.value is None else f"{BOUNDS[candidate.bound]}{game.shown(candidate.value)}"
+    if game.needs_vectors and candidate.utilities is not None:
+        value = game.shown_all(candidate.utilities)
     visits = "" if candidate.visits is None else f"{candidate.visits:,}"
     return [value, visits, "" if candidate.prior is None else f"{candidate.prior:.3f}"]
 
@@ -122,159 +166,3 @@ def work(choice: Choice) -> str:
     counters = [(name.replace("_", " "), count) for name, count in choice.counters.items() if count]
     width = max((len(name) for name, _ in counters), default=0)
     return "\n".join([head, *(f"  {name:<{width}}  {count:,}" for name, count in counters)])
-
-
-# ── drawing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-MOST_EDGES = 400  # a larger drawing is unreadable
-STEP, LEVEL, MARGIN, SIZE = 46, 92, 40, 15
-INK, CUT, BEST = "#222", "#b33", "#186"
-HALO = 'stroke="white" stroke-width="3" paint-order="stroke"'  # keeps lines from crossing text
-
-
-@dataclass
-class Node:
-    """One node of the drawing; the edge that leads to it is named after an action."""
-
-    action: str
-    mover: int
-    value: str
-    window: str
-    kind: str
-    """`inner`, `leaf`, `end` or `cut`."""
-    children: list[Node] = field(default_factory=list)
-    x: float = 0.0
-    is_best: bool = False
-
-
-def tree_of(player: Player, state: Any) -> tuple[Choice, Any]:
-    """A choice, and the edges of the tree that was searched for it."""
-    if not isinstance(player.thinker, AlphaBeta):
-        raise UserError(f"tree: expected a player of kind alphabeta, whose search can be drawn, got {player.text}")
-    player.thinker.keep_log(True)
-    choice = player.thinker.choose(state)
-    return choice, player.thinker.log()
-
-
-def write_tree(path: StrPath, game: Game, state: Any, edges: Any) -> None:
-    """Draw the tree into a file."""
-    if len(edges) > MOST_EDGES:
-        raise UserError(
-            f"tree: expected a search of at most {MOST_EDGES} edges, got {len(edges)} or more; try a smaller depth"
-        )
-    root = built(game, state, edges)
-    write_text(path, drawn(root))
-
-
-def built(game: Game, state: Any, edges: Any) -> Node:
-    """The logged edges as a tree. Where an edge was searched again with a wider window, the last search counts."""
-    mover = game.to_move(state)
-    assert mover is not None
-    root = Node("", mover, "", "", "inner")
-    nodes: list[Node] = []
-    for edge in edges:
-        parent = nodes[edge["parent"]] if edge["parent"] >= 0 else root
-        name = game.names[edge["action"]]
-        sign = 1 if edge["mover"] == 0 else -1
-        kind = "cut" if edge["kind"] == PRUNED else {INNER: "inner", END: "end"}.get(int(edge["leads"]), "leaf")
-        node = Node(name, 1 - int(edge["mover"]), _value(edge, sign), _window(edge, sign), kind)
-        parent.mover = int(edge["mover"])
-        parent.children = [child for child in parent.children if child.action != name] + [node]
-        nodes.append(node)
-    _mark_best(root)
-    return root
-
-
-def _value(edge: Any, sign: int) -> str:
-    if edge["kind"] == PRUNED:
-        return ""
-    bound = "" if edge["kind"] == EXACT else "≥" if (edge["kind"] == LOWER) == (sign > 0) else "≤"
-    return bound + _number(sign * int(edge["value"]))
-
-
-def _window(edge: Any, sign: int) -> str:
-    low, high = sorted((sign * int(edge["alpha"]), sign * int(edge["beta"])))
-    return f"[{_number(low)}, {_number(high)}]"
-
-
-def _number(score: int) -> str:
-    if abs(score) >= INFINITY:
-        return "∞" if score > 0 else "-∞"
-    return f"{utility_of(score):.3f}".rstrip("0").rstrip(".").replace("-0.", "-.").replace("0.", ".", 1) or "0"
-
-
-def _mark_best(root: Node) -> None:
-    """Set the root's value, and mark the branch that it comes from."""
-    exact = [child for child in root.children if child.value and child.value[0] not in "≤≥"]
-    if exact:
-        sign = 1 if root.mover == 0 else -1
-        best = max(exact, key=lambda child: sign * float(child.value.replace("∞", "inf")))
-        best.is_best, root.value = True, best.value
-
-
-def drawn(root: Node) -> str:
-    """The SVG's text."""
-    columns, depth = _place(root, 0)
-    width, height = max(columns, 4) * STEP + 2 * MARGIN, depth * LEVEL + 2 * MARGIN
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"',
-        'font-family="sans-serif" font-size="11" text-anchor="middle">',
-        '<rect width="100%" height="100%" fill="white"/>',
-    ]
-    _draw(root, 0, parts)
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def _place(node: Node, column: int, level: int = 0) -> tuple[int, int]:
-    """Leaves side by side, parents above the middle of their children; the next free column, and the deepest level."""
-    if not node.children:
-        node.x = MARGIN + (column + 0.5) * STEP
-        return column + 1, level
-    deepest = level
-    for child in node.children:
-        column, below = _place(child, column, level + 1)
-        deepest = max(deepest, below)
-    node.x = (node.children[0].x + node.children[-1].x) / 2
-    return column, deepest
-
-
-def _draw(node: Node, level: int, parts: list[str]) -> None:
-    y = MARGIN + level * LEVEL
-    for i, child in enumerate(node.children):
-        below = y + LEVEL
-        is_cut = child.kind == "cut"
-        colour, width = (CUT, 1.0) if is_cut else (BEST, 2.5) if child.is_best else (INK, 1.0)
-        dash = ' stroke-dasharray="4 3"' if is_cut else ""
-        top, bottom = y + SIZE, below - SIZE
-        parts.append(
-            f'<line x1="{node.x:.1f}" y1="{top}" x2="{child.x:.1f}" y2="{bottom}" stroke="{colour}" stroke-width="{width}"{dash}/>'
-        )
-        share = 0.55 + 0.12 * (i % 2)  # neighbours' names at different heights
-        x, at = node.x + (child.x - node.x) * share, top + (bottom - top) * share
-        parts.append(f'<text x="{x:.1f}" y="{at:.1f}" fill="{colour}" {HALO}>{escape(child.action)}</text>')
-        if is_cut:
-            x, at = node.x + (child.x - node.x) * 0.88, top + (bottom - top) * 0.88  # clear of names and windows
-            parts.append(
-                f'<line x1="{x - 6:.1f}" y1="{at:.1f}" x2="{x + 6:.1f}" y2="{at:.1f}" stroke="{CUT}" stroke-width="2"/>'
-            )
-        _draw(child, level + 1, parts)
-    parts.append(_shape(node, y))
-    if node.value:
-        parts.append(f'<text x="{node.x:.1f}" y="{y + 4}">{escape(node.value)}</text>')
-    if node.window and node.kind == "inner":
-        room = 4.6 * len(node.window)
-        parts.append(
-            f'<rect x="{node.x - room / 2:.1f}" y="{y + SIZE + 11}" width="{room:.1f}" height="10" fill="white"/>'
-        )
-        parts.append(
-            f'<text x="{node.x:.1f}" y="{y + SIZE + 19}" font-size="9" fill="#555">{escape(node.window)}</text>'
-        )
-
-
-def _shape(node: Node, y: float) -> str:
-    x, s = node.x, SIZE + 3
-    style = f'fill="{"#fdeaea" if node.kind == "cut" else "#eef3fb"}" stroke="{CUT if node.kind == "cut" else INK}"'
-    if node.kind != "inner":
-        return f'<rect x="{x - s:.1f}" y="{y - SIZE + 3}" width="{2 * s}" height="{2 * SIZE - 6}" {style}/>'
-    tip = -1 if node.mover == 0 else 1
-    return f'<path d="M{x - 1.3 * s:.1f} {y - tip * s}H{x + 1.3 * s:.1f}L{x:.1f} {y + tip * s * 1.3:.1f}Z" {style}/>'

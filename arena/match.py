@@ -17,7 +17,7 @@ import functools
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from arena.commands import add_common, bar, notice
 from arena.elo import PAIRS, Sprt, count
 from arena.match_folder import MatchFolder
 from arena.openings import Opening, Openings
-from arena.players import PackedPlayer, kept_player, make_player, pack_player
+from arena.players import PackedPlayer, brief, kept_player, make_player, pack_player
 from arena.referee import play_game
 from arena.tally import Tally
 from base.errors import INTERRUPTED, UserError
@@ -189,6 +189,7 @@ REFRESH = 1.0  # seconds between updates of the score beside the progress bar
 
 def add_match(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME")
+    parser.add_argument("--verbose", action="store_true", help="print the options of players that are defaults, too")
     parser.add_argument("a", metavar="A", help="a player, as in alphabeta:depth=6")
     parser.add_argument("b", metavar="B", help="the other player")
     parser.add_argument("--games", type=int, default=200, metavar="N", help="at most; rounded up to whole blocks")
@@ -227,7 +228,9 @@ def run_match(options: argparse.Namespace) -> int:
             folder = stack.enter_context(opened)
         shown = stack.enter_context(bar(total=blocks * size, unit=" games"))
         tally = match.play(blocks, options.workers, folder, sprt, ScoreBar(shown))
-    report(match, tally, sprt, options.json)
+    texts = zip(match.players, (options.a, options.b), strict=True)
+    names = match.players if options.verbose else tuple(brief(text, given) for text, given in texts)
+    report(match, tally, sprt, options.json, names)
     return INTERRUPTED if match.is_interrupted else 0
 
 
@@ -244,8 +247,8 @@ class ScoreBar:
             self.next = time.monotonic() + REFRESH
 
 
-def report(match: Match, tally: Tally, sprt: Sprt | None, as_json: bool) -> None:
-    """Print the result."""
+def report(match: Match, tally: Tally, sprt: Sprt | None, as_json: bool, names: Sequence[str] | None = None) -> None:
+    """Print the result, with the players' names as they are to be shown."""
     if match.openings.notes:
         notice(match.openings.notes)
     repeated = match.openings.distinct
@@ -265,7 +268,7 @@ def report(match: Match, tally: Tally, sprt: Sprt | None, as_json: bool) -> None
             }
         print(json.dumps(found))
         return
-    print(tally.text())
+    print(tally.text(names))
     if sprt is not None:
         elos = {"H0": (sprt.elo0, sprt.elo1), "H1": (sprt.elo1, sprt.elo0)}.get(match.verdict or "")
         verdict = f"{match.verdict} accepted, Elo {elos[0]:g} rather than {elos[1]:g}" if elos else "undecided"

@@ -183,6 +183,7 @@ def make_uct(
     sims: Count | None = None,
     ms: Count | None = None,
     rollout: float = 1.0,
+    rollout_plies: Annotated[int, range(2**31 - 1)] = 0,
     c: float = UCB1.c,
     eval: str | None = None,
     solve: bool = True,
@@ -191,14 +192,14 @@ def make_uct(
     memory_mb: Annotated[int, range(1, 2**20)] = 256,
     seed: int = 0,
 ) -> Thinker:
-    """Monte Carlo tree search; a leaf is worth (1 - rollout) · EVAL + rollout · a random game; several threads share
-    one tree, and results vary from run to run"""
-    if eval is not None and rollout == 1:
+    """Monte Carlo tree search; a leaf is worth (1 - rollout) · EVAL + rollout · a random game, which is cut after rollout_plies (0: at
+    its end) and worth EVAL there; several threads share one tree, and results vary from run to run"""
+    if eval is not None and rollout == 1 and rollout_plies == 0:
         raise UserError("uct: eval: expected rollout below 1 (rollout=0 for EVAL alone), or EVAL would have no weight")
     weights = (eval_of(game, eval) or default_eval(game)).array(game)
     return TreePlayer(
         game,
-        UCB1(c=c, rollout=rollout, solve=solve),
+        UCB1(c=c, rollout=rollout, rollout_plies=rollout_plies, solve=solve),
         simulations=sims,
         ms=ms,
         evaluator=evaluator,
@@ -336,6 +337,28 @@ def parse_player(text: str) -> tuple[str, Options, dict[str, Any]]:
     options = options_of(kind)
     resolved = options.resolve(given)
     return kind, options, resolved | {"book": resolved.pop("book")}
+
+
+def brief(text: str, given: str = "") -> str:
+    """A resolved text without the options that have their default and are not in `given`: `alphabeta:depth=4`."""
+    known = known_player(text)
+    if known is None:
+        return text
+    kind, options, resolved = known
+    named = {key for key, _ in split(given)[1]} if given else set()
+    defaults = {name: each.default for name, each in options.parameters.items()}
+    if kind == "net":
+        defaults["method"] = PUCT.method  # of nearly all runs
+    shown = {name: value for name, value in resolved.items() if name in named or value != defaults.get(name)}
+    return kind + options.text(shown)
+
+
+def known_player(text: str) -> tuple[str, Options, dict[str, Any]] | None:
+    """As `parse_player`; None for a text of another version of the program."""
+    try:
+        return parse_player(text)
+    except UserError:
+        return None
 
 
 def search_of(resolved: dict[str, Any], options: Options) -> dict[str, Any]:

@@ -158,9 +158,9 @@ class Tally:
         score, elo = self.score(), self.elo()
         return f"score {_percent(score)}" + (f", Elo {_elo(elo, score)}" if self.game.players == 2 else "")
 
-    def text(self) -> str:
-        """The report for the terminal."""
-        lines = [f"{NAMES[side]}  {text}" for side, text in enumerate(self.players)]
+    def text(self, players: Sequence[str] | None = None) -> str:
+        """The report for the terminal; `players`: as they are to be named."""
+        lines = [f"{NAMES[side]}  {text}" for side, text in enumerate(players or self.players)]
         if not self.games:
             return "\n".join([*lines, "no complete block was played"])
         wins, draws, losses = self.results.sum(axis=0).tolist()
@@ -177,7 +177,8 @@ class Tally:
         if self.game.players == 2:
             lines.append(f"Elo        {_elo(self.elo(), self.score())}")
         if self.game.players > 2 or not set(self.game.rules.values) <= {-1, 0, 1} or not self.game.rules.values:
-            lines += [f"utility {name}  {_number(self.utility(side))}" for side, name in enumerate(NAMES)]
+            what = "payoff" if self.game.has_payoffs else "utility"
+            lines += [f"{what} {name}  {self._number(self.utility(side))}" for side, name in enumerate(NAMES)]
         lines.append(f"A is stronger with likelihood {self.superiority():.1%}")
         lengths = np.array(self.plies)
         lines.append(f"length     {lengths.mean():.1f} plies ({lengths.min()} to {lengths.max()})")
@@ -190,6 +191,11 @@ class Tally:
             lines.append(f"time {name}     {each:.3g} ms a move{over}")
         lines += [f"forfeits   {times} × {reason}" for reason, times in self.forfeits.most_common()]
         return "\n".join(lines)
+
+    def _number(self, found: Estimate) -> str:
+        if found.value is None or found.low is None or found.high is None:
+            return "?"
+        return "{} [{}, {}]".format(*map(self.game.shown, (found.value, found.low, found.high)))
 
     @property
     def _blocks_are(self) -> str:
@@ -232,7 +238,3 @@ def _elo(elo: Estimate, score: Estimate) -> str:
     low = "-∞" if elo.low is None else f"{round(elo.low):+d}"
     high = "+∞" if elo.high is None else f"{round(elo.high):+d}"
     return f"{value} [{low}, {high}]"
-
-
-def _number(found: Estimate) -> str:
-    return f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"

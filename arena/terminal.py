@@ -1,7 +1,8 @@
 """A game at the terminal: `python -m arena play othello human alphabeta:ms=500`.
 
 One PLAYER per seat, in the order of the moves. `human` is a person at the terminal; there may be several, or none. A move is
-typed by its name, or several moves in a row where a turn has several. Everything else is a command:
+typed by its name (in chess also as in books: Nf3, O-O), or several moves in a row where a turn has several. Everything else is a
+command:
 
     m           the legal moves                      board       draw the board again
     ?           a hint: a player's search            undo        take back your last move
@@ -41,6 +42,7 @@ from base.options import split
 from base.seeds import derive, generator
 from games import CHANCE, Game, load
 from games.choice import Choice
+from games.formats.words import action_of, words_of
 from games.record import MAX_PLIES, GameRecord, make_record
 
 HUMAN = "human"
@@ -102,9 +104,9 @@ class TerminalGame:
 
     def begin_with(self, moves: str) -> None:
         """Play moves given by name."""
-        for ply, word in enumerate(moves.split()):
+        for ply, word in enumerate(words_of(self.game, moves)):
             try:
-                action = self.game.action(self.state, word)
+                action = action_of(self.game, self.state, word)
             except UserError as error:
                 raise UserError(f"ply {ply}: {error}") from None
             self.states.append(self.game.result(self.state, action))
@@ -186,7 +188,7 @@ class TerminalGame:
             if not words:
                 continue
             word = words[0]
-            found = game.id_of(word)
+            found = self._action_of(word)
             try:
                 if found in game.legal_actions(state):
                     self._play_all(mover, words)
@@ -202,10 +204,18 @@ class TerminalGame:
         for word in words:
             if self.game.to_move(self.state) != mover:
                 raise UserError(f"'{word}' and the moves after it were not played: the turn is over")
-            found = self.game.id_of(word)
+            found = self._action_of(word)
             if found is None or found not in self.game.legal_actions(self.state):
                 raise UserError(self._refusal(word, found))
             self._push(found)
+
+    def _action_of(self, word: str) -> int | None:
+        """The action that a word names or means here, legal or not."""
+        named = self.game.id_of(word)
+        if named is None:
+            with suppress(UserError):
+                return action_of(self.game, self.state, word)
+        return named
 
     def _refusal(self, word: str, found: int | None) -> str:
         names = [self.game.names[action] for action in self.game.legal_actions(self.state)]
@@ -269,7 +279,7 @@ class TerminalGame:
         ranks = ranking(self.game, choice)
         sections = [
             head,
-            f"values for {whose} (1 wins, -1 loses)\n{ranks}" if ranks else "",
+            f"values for {whose}{'' if self.game.has_payoffs else ' (1 wins, -1 loses)'}\n{ranks}" if ranks else "",
             line(self.game, self.state, choice),
             work(choice).partition("\n")[0],
         ]
@@ -297,7 +307,7 @@ class TerminalGame:
         if self.you is not None and mover != self.you and self.game.players == 2 and self.game.rules.zero_sum:
             value, viewer = -value + 0.0, self.you
         how = "proven" if choice.proven else "estimated"
-        return f"{value:+.3f} for {'you' if viewer == self.you else f'player {viewer}'}, {how}"
+        return f"{self.game.shown(value)} for {'you' if viewer == self.you else f'player {viewer}'}, {how}"
 
     def greeting(self) -> str:
         seats = "; ".join(self.name(seat) for seat in range(self.game.players))
@@ -317,7 +327,8 @@ class TerminalGame:
         """The result in words and utilities."""
         assert self.outcome is not None
         why = f" ({self.ending})" if self.ending else ""
-        numbers = ", ".join(f"player {seat} {value:+g}" for seat, value in enumerate(self.outcome))
+        shown = self.game.shown if self.game.has_payoffs else "{:+g}".format
+        numbers = ", ".join(f"player {seat} {shown(value)}" for seat, value in enumerate(self.outcome))
         if not self.game.rules.zero_sum:
             return f"over{why}: {numbers}"
         best = [seat for seat, value in enumerate(self.outcome) if value == max(self.outcome)]
@@ -389,7 +400,7 @@ def add_play(parser: argparse.ArgumentParser) -> None:
         "--save", metavar="FILE", help="save the finished game: a record in FILE.log, its moves as text in other files"
     )
     parser.add_argument("--position", metavar="TEXT", help="the first position, in the game's own notation")
-    parser.add_argument("--moves", default="", metavar="TEXT", help="actions to begin with, by name")
+    parser.add_argument("--moves", default="", metavar="TEXT", help="moves to begin with, by name; in chess also SAN")
     parser.add_argument("--hint", metavar="PLAYER", help="the player that gives hints; default: the opponent")
     parser.add_argument("--ask-dice", action="store_true", help="type the dice instead of rolling them by the program")
 

@@ -262,12 +262,26 @@ def run_build(options: argparse.Namespace) -> int:
 
         book = build_book(game, all_records(), options.plies, options.min_games)
     book.save(options.out)
+    if not len(book):
+        print(f"{options.out}: {emptied(book, len(seen))}", file=sys.stderr)
     unfinished = f", {len(seen) - book.games} unfinished ones left out" if len(seen) > book.games else ""
     print(
         f"{options.out}: {len(book)} positions from {book.games} games "
         f"({len(set(seen))} different in the first {options.plies} plies{unfinished})"
     )
     return 0
+
+
+def emptied(book: Book, read: int) -> str:
+    """Why a book has no moves, and which option keeps more."""
+    if not read:
+        return "the book is empty: the files hold no games"
+    if not book.games:
+        return f"the book is empty: none of {read} games has an outcome"
+    return (
+        f"the book is empty: no move was played in {book.min_games} games or more (--min-games {book.min_games}); "
+        f"--min-games 1 keeps every move of {book.games} games"
+    )
 
 
 def run_show(options: argparse.Namespace) -> int:

@@ -32,7 +32,11 @@ from classical.fixed_depth import (
     TOO_DEEP,
     FixedDepth,
     Workspace,
+    close_edge,
     extend_line,
+    log_pruned,
+    log_score,
+    open_edge,
     refuse_all_but_zero_sum,
 )
 from classical.scores import UNIT, WIN, scorer
@@ -89,17 +93,24 @@ def expectiminimax(rules: Rules) -> Kernel:
                     low = (alpha - MARGIN - total - rest * most) / probability
                     high = (beta + MARGIN - total + rest * most) / probability
                 play(ws, ply, i)
+                edge = open_edge(ws, ws.actions[ply, i], low, high)
                 below = value(ws, prune, ply + 1, depth, mover, player, low, high)
+                log_score(ws, edge, player, below)
+                close_edge(ws, edge)
                 total += probability * below
                 if prune and (below <= low or below >= high):
                     ws.counters[CHANCE_CUTS] += i + 1 < n
+                    log_pruned(ws, ply, i, n, low, high)
                     return total + rest * most if below <= low else total - rest * most
             return total
 
         best, left = np.float64(0.0), max(depth - 1, 0)
         for i in range(n):
             play(ws, ply, i)
+            edge = open_edge(ws, ws.actions[ply, i], alpha, beta)
             below = value(ws, prune, ply + 1, left, mover, player, alpha, beta)
+            log_score(ws, edge, player, below)
+            close_edge(ws, edge)
             if ply == 0:
                 ws.scores[i] = below
             if i == 0 or (below > best if mover == player else below < best):
@@ -111,6 +122,7 @@ def expectiminimax(rules: Rules) -> Kernel:
                 beta = min(beta, best)
             if alpha >= beta:
                 ws.counters[CUTS] += i + 1 < n
+                log_pruned(ws, ply, i, n, alpha, beta)
                 return best
         return best
 

@@ -10,21 +10,22 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from base.errors import UserError
 from classical.eval import Eval, Weights, default_eval, scratch
 from classical.scores import UNIT, utility_of
-from classical.types import Kernel, Lines, Positions
+from classical.types import Kernel, Lines, Positions, Records, Score
 from games import CHANCE, Game, Rules
 from games.choice import Bound, Candidate, Choice
 from games.types import Array, Counts, Features, GameState, Integer, Utilities
 
-NODES, EVALS, CUTS, CHANCE_CUTS, TOO_DEEP, COUNTERS = 0, 1, 2, 3, 4, 5
+NODES, EVALS, CUTS, CHANCE_CUTS, TOO_DEEP, LOG_USED, LOG_PARENT, COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7
 NO_MOVER = -2  # the mover before the root
 LONGEST_LINE = 64  # actions of best play that are kept
+LOGGED = 20_000  # edges of the tree that are logged, at most
 SPARE = 62  # levels beyond the depth, for turns of several actions
 
 
@@ -45,8 +46,60 @@ class Workspace(NamedTuple):
     """Scratch space for EVAL."""
     scores: Utilities
     """[max_legal]: of the root's actions."""
+    root_vectors: Array
+    """float64 [max_legal, players]: of the root's actions, every player's score; max^n alone uses it."""
     counters: Counts
     """[COUNTERS]"""
+    log: Records
+    """The searched tree, where requested, edge by edge in the order of visits (`log_dtype`); else empty."""
+
+
+def log_dtype(players: int) -> np.dtype[Any]:
+    """An edge of the searched tree."""
+    return np.dtype(
+        [
+            ("parent", np.int32),  # the edge that leads to where it begins; -1 at the root
+            ("action", np.int32),
+            ("alpha", np.float64),  # the window below it, as scores of the root's mover
+            ("beta", np.float64),
+            ("scores", np.float64, players),  # every player's
+            ("pruned", np.uint8),  # 1: never visited, because a sibling cut off
+        ],
+        align=True,
+    )
+
+
+def open_edge(ws: Workspace, action: Integer, alpha: Score, beta: Score) -> Integer:
+    """A new edge, the parent of those logged until it is closed; -1 where nothing is logged."""
+    edge = np.int64(ws.counters[LOG_USED])
+    if edge >= len(ws.log):
+        return np.int64(-1)
+    ws.counters[LOG_USED] += 1
+    entry = ws.log[edge]
+    entry.parent, entry.action, entry.alpha, entry.beta, entry.pruned = ws.counters[LOG_PARENT], action, alpha, beta, 0
+    ws.counters[LOG_PARENT] = edge
+    return edge
+
+
+def close_edge(ws: Workspace, edge: Integer) -> None:
+    if edge >= 0:
+        ws.counters[LOG_PARENT] = ws.log[edge].parent
+
+
+def log_score(ws: Workspace, edge: Integer, player: Integer, score: Score) -> None:
+    """The score of an edge, `player`'s, in a game of two and zero sum."""
+    if edge >= 0:
+        ws.log[edge].scores[player] = score
+        ws.log[edge].scores[1 - player] = -score
+
+
+def log_pruned(ws: Workspace, ply: Integer, i: Integer, n: Integer, alpha: Score, beta: Score) -> None:
+    """The siblings behind the i-th, which a cut-off leaves unvisited."""
+    for j in range(i + 1, n):
+        edge = open_edge(ws, ws.actions[ply, j], alpha, beta)
+        if edge >= 0:
+            ws.log[edge].pruned = 1
+        close_edge(ws, edge)
 
 
 def play(rules: Rules) -> Callable[[Workspace, Integer, Integer], None]:
@@ -94,6 +147,8 @@ class Searched(NamedTuple):
     """Best play."""
     vector: list[float]
     """Max^n: every player's score under best play."""
+    vectors: list[list[float]]
+    """Max^n: the same if the action is played."""
     counters: list[int]
 
 
@@ -101,6 +156,8 @@ class FixedDepth(ABC):
     """A search of the whole tree to a fixed depth. `choose` may be called from several threads."""
 
     name: ClassVar[str]
+    has_vectors: ClassVar[bool] = False
+    """The kernel writes every player's score."""
 
     def __init__(self, game: Game, depth: int, weights: Eval | None = None) -> None:
         """`depth`: how many actions ahead; `weights`: of EVAL, by default the game's own."""
@@ -109,6 +166,18 @@ class FixedDepth(ABC):
             raise UserError(f"{self.name}: depth: expected 1 or more, got {depth}")
         self.game, self.depth = game, depth
         self.weights = (weights or default_eval(game)).array(game)
+        self._logs = False
+        self._log: Array | None = None
+
+    def keep_log(self, on: bool) -> None:
+        """Whether the next searches are logged (`log()`)."""
+        self._logs = on
+
+    def log(self) -> Array:
+        """The tree of the last search, if logged: one entry per edge (`log_dtype`), a parent before its children."""
+        if self._log is None:
+            raise UserError(f"{self.name}: log: expected keep_log(True) before the search")
+        return self._log
 
     @staticmethod
     @abstractmethod
@@ -133,7 +202,7 @@ class FixedDepth(ABC):
     def choose(self, state: GameState) -> Choice:
         """The first best action, and all actions at the root with their values from the mover's point of view."""
         start = time.perf_counter()
-        actions, scores, line, _, counters = self.searched(state)
+        actions, scores, line, vector, vectors, counters = self.searched(state)
         bounds = self.bounds(scores)
         order = sorted(range(len(scores)), key=lambda i: -scores[i])  # stable: the first of equal actions stays first
         best = order[0]
@@ -145,8 +214,17 @@ class FixedDepth(ABC):
             depth=self.depth,
             nodes=counters[NODES],
             seconds=time.perf_counter() - start,
-            actions=tuple(Candidate(actions[i], utility_of(scores[i]), bounds[i]) for i in order),
+            actions=tuple(
+                Candidate(
+                    actions[i],
+                    utility_of(scores[i]),
+                    bounds[i],
+                    utilities=tuple(map(utility_of, vectors[i])) if self.has_vectors else None,
+                )
+                for i in order
+            ),
             counters=self.named(counters),
+            utilities=tuple(map(utility_of, vector)) if self.has_vectors else None,
         )
 
     def is_decided(self, score: float) -> bool:
@@ -171,7 +249,9 @@ class FixedDepth(ABC):
             weights=self.weights,
             values=scratch(rules),
             scores=np.zeros(rules.max_legal),
+            root_vectors=np.zeros((rules.max_legal if self.has_vectors else 0, rules.players)),
             counters=np.zeros(COUNTERS, np.int64),
+            log=np.zeros(LOGGED if self._logs else 0, np.dtype((np.record, log_dtype(rules.players)))),
         )
 
     def searched(self, state: GameState) -> Searched:
@@ -184,12 +264,15 @@ class FixedDepth(ABC):
         levels = min(self.depth * (1 if rules.chance is None else 2) + SPARE, rules.max_plies + 2)
         while True:
             ws = self.workspace(state, levels)
+            ws.counters[LOG_PARENT] = -1
             n = self.run(ws)
             if not ws.counters[TOO_DEEP]:
                 line = ws.lines[0].tolist()
                 best = line[: line.index(-1)]
                 actions, scores = ws.actions[0, :n].tolist(), ws.scores[:n].tolist()
-                return Searched(actions, scores, best, ws.vectors[0].tolist(), ws.counters.tolist())
+                vectors = ws.vectors[0].tolist(), ws.root_vectors[:n].tolist()
+                self._log = ws.log[: int(ws.counters[LOG_USED])].copy() if self._logs else None
+                return Searched(actions, scores, best, *vectors, ws.counters.tolist())
             levels *= 2
 
     def run(self, ws: Workspace) -> int:

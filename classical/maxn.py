@@ -20,7 +20,17 @@ import numpy as np
 
 from classical import fixed_depth
 from classical.eval import INSIDE, evaluator
-from classical.fixed_depth import EVALS, NO_MOVER, NODES, TOO_DEEP, FixedDepth, Workspace, extend_line
+from classical.fixed_depth import (
+    EVALS,
+    NO_MOVER,
+    NODES,
+    TOO_DEEP,
+    FixedDepth,
+    Workspace,
+    close_edge,
+    extend_line,
+    open_edge,
+)
 from classical.scores import UNIT, scorer, utility_of
 from classical.types import Kernel
 from games import CHANCE, Game, Rules
@@ -75,8 +85,15 @@ def maxn(rules: Rules) -> Kernel:
         left = depth if mover == CHANCE else max(depth - 1, 0)
         for i in range(n):
             play(ws, ply, i)
+            edge = open_edge(ws, ws.actions[ply, i], -np.inf, np.inf)
             value(ws, ply + 1, left, mover)
             below = ws.vectors[ply + 1]
+            for player in range(players):
+                if edge >= 0:
+                    ws.log[edge].scores[player] = below[player]
+                if ply == 0:
+                    ws.root_vectors[i, player] = below[player]
+            close_edge(ws, edge)
             if ply == 0:
                 ws.scores[i] = below[mover]
             if mover == CHANCE:
@@ -99,6 +116,7 @@ class MaxN(FixedDepth):
     """Max^n to a fixed depth: every action at the root with its exact depth-limited value for who moves there."""
 
     name = "maxn"
+    has_vectors = True
     kernel = staticmethod(maxn)
 
     def refuse(self, game: Game) -> None:

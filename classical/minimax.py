@@ -28,7 +28,10 @@ from classical.fixed_depth import (
     TOO_DEEP,
     FixedDepth,
     Workspace,
+    close_edge,
     extend_line,
+    log_score,
+    open_edge,
     refuse_all_but_zero_sum,
     refuse_chance,
 )
@@ -108,7 +111,10 @@ def minimax(rules: Rules) -> Kernel:
         best, left = np.int64(0), max(depth - 1, 0)
         for i in range(n):
             play(ws, ply, i)
+            edge = open_edge(ws, ws.actions[ply, i], -np.inf, np.inf)
             below = value(ws, ply + 1, left, mover, player)
+            log_score(ws, edge, player, below)
+            close_edge(ws, edge)
             if ply == 0:
                 ws.scores[i] = below
             if i == 0 or (below > best if mover == player else below < best):

@@ -98,7 +98,8 @@ def run_show(options: argparse.Namespace) -> int:
 
 def outcome(game: Game, state: GameState) -> str:
     utilities = game.utility(state)
-    shown = f"utilities {', '.join(f'{value:g}' for value in utilities)}"
+    numbers = map(game.shown, utilities) if game.has_payoffs else (f"{value:g}" for value in utilities)
+    shown = f"{'payoffs' if game.has_payoffs else 'utilities'} {', '.join(numbers)}"
     if not game.rules.zero_sum:
         return shown  # without zero sum there are no winners
     best = [player for player, value in enumerate(utilities) if value == max(utilities)]

@@ -21,6 +21,8 @@ class Candidate:
     """Simulations through it, where the search counts them."""
     prior: float | None = None
     """Its probability before the search, where there is a policy."""
+    utilities: tuple[float, ...] | None = None
+    """Every player's utility if this is played, where the search has them all."""
 
 
 @dataclass(frozen=True)
@@ -43,3 +45,5 @@ class Choice:
     """The root's actions, best first."""
     counters: dict[str, int] = field(default_factory=dict)
     """What each part of the search did: cut-offs by kind, table hits, extensions."""
+    utilities: tuple[float, ...] | None = None
+    """Every player's utility after `action`, where the search has them all."""

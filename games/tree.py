@@ -9,8 +9,9 @@ The file is looked for on disk, then among the trees that come with this package
          | [3, -3]                                                       an end: one payoff per player
          | 3                                                             the same for two players and zero sum: player 0's payoff
 
-Utilities are payoffs divided by `scale` (left out: the largest payoff in size). A node's actions are named differently from each other;
-the same name at different nodes is the same action. A position's text is the path to it: `a1 b2`, or `root`.
+People are shown payoffs. Searches compare utilities, payoffs divided by `scale` (left out: the largest payoff in size). A node's
+actions are named differently from each other; the same name at different nodes is the same action. A position's text is the path to it:
+`a1 b2`, or `root`.
 """
 
 import json
@@ -109,6 +110,7 @@ def game(file: str, /) -> Rules:
         max_legal=max(last - first for first, last in pairwise(tree.firsts)),
         zero_sum=tree.zero_sum,
         values=values if len(values) <= FEW else (),
+        payoff_scale=float(tree.scale),
         chance=chance if CHANCE in tree.movers else None,
         observe=observe,
         observation=(count + players, 1, 1),
@@ -215,14 +217,13 @@ class _Tree:
     def drawn(self, here: int) -> str:
         """The tree with its nodes indented by depth, in the order of a book, and an arrow at the position."""
         lines = [self.about] if self.about else []
-        if self.scale != 1:
-            lines.append(f"(drawn are payoffs; a utility is the payoff divided by {self.scale:g})")
 
         def draw(node: int) -> None:
             mover = self.movers[node]
             what = "chance" if mover == CHANCE else f"player {mover}"
             if mover == END:
-                what = " ".join(f"{payoff:g}" for payoff in self.payoffs[node])
+                given = self.payoffs[node][:1] if self.players == 2 and self.zero_sum else self.payoffs[node]
+                what = " ".join(f"{payoff:g}" for payoff in given)  # as the file has it
             label = self.paths[node][-1] if self.paths[node] else "root"
             lines.append(f"{'->' if node == here else '  '} {'  ' * len(self.paths[node])}{label}: {what}")
             for edge in range(self.firsts[node], self.firsts[node + 1]):

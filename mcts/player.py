@@ -168,6 +168,7 @@ class TreePlayer:
             seconds=time.perf_counter() - start,
             actions=actions,
             counters=counters,
+            utilities=actions[0].utilities,
         )
 
     # ── inside ──

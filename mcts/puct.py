@@ -92,6 +92,20 @@ def choose_root(slot: Slot, root: Node, nodes: Nodes, edges: Edges, settings: Se
     return highest(root, nodes, edges, factor_at(root, settings, table), settings.fpu_root)
 
 
+def bound(mean: float, prior: float, visits: int, scale: float) -> float:
+    """Q + c(N) P √N' / (1 + n)"""
+    return mean + scale * prior / (1 + visits)
+
+
+def score(node: Node, edge: Edge, settings: Settings) -> float:
+    """What `choose` maximizes, after the search."""
+    if edge.visits:
+        mean = float(edge.value) / int(edge.visits)
+    else:
+        mean = float(node.sums[node.mover]) / max(int(node.visits), 1) - settings.fpu * math.sqrt(node.mass)
+    return bound(mean, float(edge.prior), int(edge.visits), factor(settings, int(node.visits)))
+
+
 def highest(node: Node, nodes: Nodes, edges: Edges, scale: float, fpu: float) -> int:
     first, mover = node.edges, node.mover
     unvisited = node.sums[mover] / max(node.visits, 1) - fpu * math.sqrt(node.mass)
@@ -101,10 +115,9 @@ def highest(node: Node, nodes: Nodes, edges: Edges, scale: float, fpu: float) ->
         visits = each.visits + each.flight
         if each.proven:
             score = nodes[each.child].utility[mover]
-        elif visits == 0:
-            score = unvisited + scale * each.prior
         else:
-            score = (each.value - each.flight) / visits + scale * each.prior / (1 + visits)
+            q = unvisited if visits == 0 else (each.value - each.flight) / visits
+            score = bound(q, each.prior, visits, scale)
         if score > best_score:
             best, best_score = edge, score
     return int(best)
@@ -186,4 +199,4 @@ def slot_fields(max_legal: int) -> list[Any]:
     return [("draws", np.float32, (max_legal,))]  # of the noise, before it is normalized
 
 
-VARIANT = Variant(PUCT, choose_root, choose, weigh, best, prepare, factor, slot_fields)
+VARIANT = Variant(PUCT, choose_root, choose, weigh, best, prepare, factor, slot_fields, score=score)

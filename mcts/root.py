@@ -20,6 +20,14 @@ def value_of(tree: Tree, node: Node, edge: Edge, slot: int = 0) -> float | None:
     return float(edge.value) / int(edge.visits) if edge.visits else None
 
 
+def utilities_of(tree: Tree, edge: Edge, slot: int = 0) -> tuple[float, ...] | None:
+    """Every player's expected utility at the end of `edge`; None where it has no visits."""
+    if edge.child == NONE or tree.nodes[slot, edge.child].visits == 0:
+        return None
+    child = tree.nodes[slot, edge.child]
+    return tuple((child.utility if child.proven else child.sums / int(child.visits)).tolist())
+
+
 def ranked(tree: Tree, node: Node, slot: int = 0, worst: float = -1.0) -> list[Any]:
     """A decision node's edges: the one to play (`most_visited`), then the others by visits."""
     edges = sorted(
@@ -40,6 +48,7 @@ def candidates(
             "exact" if edge.proven else "estimate",
             int(edge.visits),
             float(edge.prior) if with_priors else None,
+            utilities_of(tree, edge, slot),
         )
         for edge in edges
     )

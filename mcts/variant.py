@@ -60,6 +60,8 @@ class Variant(NamedTuple):
     """factor(settings, visits): the part of the exploration bonus that depends on the node's visits alone; `table` keeps it."""
     slot_fields: Callable[[int], list[Any]] = no_fields
     """slot_fields(max_legal): what a tree's slot gains, as NumPy's dtypes have it."""
+    score: Callable[[Node, Any, Settings], float] | None = None
+    """score(node, edge, settings): what `choose` maximizes at a searched node, for drawings; None where there is no such number."""
     has_policy: bool = True
     """A leaf is expanded when it is evaluated, with the evaluator's policy as priors; else at its second visit, with equal priors."""
     keeps_tree: bool = True

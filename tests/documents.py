@@ -32,8 +32,38 @@ def games_of(page: str) -> list[str]:
 
 
 def commands(page: str) -> list[str]:
+    """Those that stand without their output."""
     lines = [line for language, code in blocks(page) if not language for line in code.splitlines()]
-    return [line for line in lines if "python -m " in line]
+    return [line for line in lines if "python -m " in line and not line.startswith(PROMPT)]
+
+
+PROMPT = "$ "
+SECONDS = re.compile(r"in [\d.]+ s(, [\d,]+ a second)?|\"seconds\": [\d.e-]+")
+"""What differs from run to run."""
+
+
+def transcripts(page: str) -> list[tuple[str, list[str]]]:
+    """Commands behind a prompt, with the lines that they print."""
+    found: list[tuple[str, list[str]]] = []
+    for code in (code for language, code in blocks(page) if not language and code.startswith(PROMPT)):
+        for line in code.splitlines():
+            if line.startswith(PROMPT):
+                found.append((line.removeprefix(PROMPT), []))
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def is_printed(shown: list[str], printed: str) -> bool:
+    """Whether a command prints what a page shows: a line `…` stands for any lines, `…` in a line for any text, seconds for any."""
+    parts = []
+    for line in shown:
+        if line == "…":
+            parts.append(r"(?:.*\n)*?")
+        else:
+            masked = SECONDS.sub("in seconds", line.rstrip())
+            parts.append(".*?".join(map(re.escape, masked.split("…"))) + r"[ ]*\n")
+    return re.fullmatch("".join(parts), SECONDS.sub("in seconds", printed)) is not None
 
 
 def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:

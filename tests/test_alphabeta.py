@@ -596,5 +596,7 @@ def test_entries_half_written_by_another_thread_are_none() -> None:
 
 def test_threads_need_a_table_to_share() -> None:
     for wrong in ({"tt": False}, {"exact": True}, {"iterative": False}):
-        with pytest.raises(UserError, match="threads: more than 1 needs exact=off, tt=on and iterative=on, got 2"):
+        with pytest.raises(
+            UserError, match="threads: more than 1 needs exact=off, bare=off, tt=on and iterative=on, got 2"
+        ):
             AlphaBetaSettings(depth=3, threads=2, **wrong)  # type: ignore[arg-type]

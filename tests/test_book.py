@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -212,3 +213,23 @@ def test_the_command_refuses_in_one_line(tmp_path):
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "games.txt:2: ply 1: expected the name of an action of tic_tac_toe, got 'zz'" in done.stderr
     assert not (tmp_path / "x.book").exists()
+
+
+@pytest.mark.parametrize(
+    ("games", "expected"),
+    [
+        (
+            [WON, LOST],
+            "no move was played in 2 games or more \\(--min-games 2\\); --min-games 1 keeps every move of 2 games",
+        ),
+        (["b2 a1"], "none of 1 games has an outcome"),
+    ],
+)
+def test_an_empty_book_names_what_emptied_it(games, expected, tmp_path, capsys):
+    (tmp_path / "games.txt").write_text("\n".join(games) + "\n")
+    words = ["build", "tic_tac_toe", str(tmp_path / "games.txt"), "--out", str(tmp_path / "x.book")]
+    assert main(words) == 0
+    assert re.search(expected, capsys.readouterr().err)
+    if len(games) > 1:
+        assert main([*words, "--min-games", "1"]) == 0
+        assert "empty" not in capsys.readouterr().err

@@ -2,10 +2,11 @@
 
 import re
 import shutil
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from documents import LINK, ROOT, anchors, commands, run
+from documents import LINK, ROOT, anchors, commands, is_printed, run, transcripts
 
 PAGES = [
     path.relative_to(ROOT).as_posix()
@@ -33,6 +34,24 @@ def test_the_commands_of_classical_search_run(line, tmp_path):
     done = run(line, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def test_classical_search_prints_what_its_page_shows(tmp_path):
+    shown = transcripts("docs/classical.md")
+    assert len(shown) > 20
+    for line, expected in shown:
+        done = run(line, tmp_path)
+        assert done.returncode == 0, (line, done.stderr)
+        assert is_printed(expected, done.stdout), (line, done.stdout)
+    for picture in tmp_path.glob("*.svg"):
+        ElementTree.parse(picture)
+
+
+def test_a_page_that_shows_another_output_is_noticed():
+    assert is_printed(["a", "…", "depth 2, 3 nodes in 0.1 s"], "a\nb\nc\ndepth 2, 3 nodes in 0.25 s, 7,000 a second\n")
+    assert not is_printed(["a", "…", "depth 2, 4 nodes in 0.1 s"], "a\nb\ndepth 2, 3 nodes in 0.25 s\n")
+    assert not is_printed(["a"], "a\nb\n") and not is_printed(["b", "…"], "a\nb\n")
+    assert is_printed(["x … z"], "x y z\n") and not is_printed(["x … z"], "x y\n")
 
 
 # ── docs/learning.md: with a run, games of connect four and a PGN file ──

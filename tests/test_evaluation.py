@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from classical.eval import INSIDE, Eval, default_eval
+from classical.eval.__main__ import main
 from classical.minimax import Minimax
 from games import load, variants
+from games.formats.words import played
 
 WITH_FEATURES = [name for name in variants() if load(name).rules.features is not None]
 
@@ -165,7 +167,6 @@ def changed(**changes):
         (changed(weights={"odd 1s": None}), "weights: expected a finite number for 'odd 1s', got None"),
         (changed(weights={"odd 1s": 10**400}), "expected whole numbers of 64 bits, got 1000"),
         (changed(weights={"odd 1s": 1e7}), r"weights: expected at most 1e\+06 in size .*, got 1e\+07 for 'odd 1s'"),
-        (changed(weights={"odd 1s": 1}), "weights: expected a number for each feature, got none for 'odd 2s'"),
         (
             changed(weights={("odd 3s" if bit == 1 else f"odd {2**bit}s"): 1 for bit in range(6)}),
             "weights: unknown feature 'odd 3s'; did you mean 'odd 2s'\\?",
@@ -213,3 +214,35 @@ def test_any_json_is_weights_or_one_line(changes, weights, tmp_path_factory):
         found.array(load("nim"))
     except UserError as error:
         assert "\n" not in str(error)
+
+
+def test_a_feature_that_a_file_does_not_name_counts_nothing(tmp_path):
+    path = tmp_path / "material.eval.json"
+    path.write_text(json.dumps({"game": "chess", "version": 1, "unit": 0.25, "weights": {"pawns": 1, "rooks": 5}}))
+    game = load("chess")
+    state = played(game, "1. e4 d5 2. exd5 c6 3. dxc6")
+    assert Eval.load(path, game).value(game, state, 0) == pytest.approx(0.999 * math.tanh(0.25 * 2))
+    with pytest.raises(UserError, match="unknown feature 'pawn'; did you mean 'pawns'"):
+        Eval("chess", 1, {"pawn": 1}).array(game)
+
+
+def test_an_exported_file_is_the_games_own_eval(tmp_path, capsys):
+    path = tmp_path / "mine.eval.json"
+    assert main(["chess", "--export", str(path)]) == 0
+    assert Eval.load(path, load("chess")) == default_eval(load("chess"))
+    with pytest.raises(UserError, match="expected a game with features"):
+        main(["tree:two_ply.json"])
+
+
+def test_products_of_features_and_weights_sum_to_eval(capsys):
+    game = load("chess")
+    moves = "1. e4 e5 2. Nf3 Nc6 3. Bb5 Nf6 4. Bxc6"
+    assert main(["chess", "--moves", moves]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("feature"))
+    products = [float(line.split()[-1]) for line in lines[start + 1 : -2]]
+    total = float(lines[-2].split()[-1])
+    assert len(products) == len(game.rules.feature_names)
+    assert sum(products) == pytest.approx(total, abs=0.02)
+    found = default_eval(game).value(game, played(game, moves), 1)
+    assert lines[-1].endswith(f"= {found:+.3f}") and found < -0.5

@@ -20,14 +20,14 @@ import pytest
 import arena.ladder.reference_players
 from arena.__main__ import main
 from arena.ladder.ladder import Goal, Ladder
-from arena.ladder.names import brief, series_of
+from arena.ladder.names import series_of
 from arena.ladder.reference_players import ReferencePlayers, read_reference_players, reference_players
 from arena.ladder.results import Counts, LadderResults, default_file, result_of
 from arena.ladder.scale import Scale, checkpoints_of
 from arena.ladder.standings import Standings
 from arena.match import Job, play_block
 from arena.openings import Opening
-from arena.players import make_player, options_of, pack_players
+from arena.players import brief, make_player, options_of, pack_players
 from base.errors import UserError
 from base.local_workers import run_jobs
 from base.options import split

@@ -495,3 +495,11 @@ def test_a_block_is_what_its_records_say():
     assert [record.metadata["seats"] for record in records] == [[0, 1], [1, 0]]
     assert [record.players for record in records] == [match.players, match.players[::-1]]
     assert all(tuple(record.moves[: len(job.opening.actions)]) == job.opening.actions for record in records)
+
+
+def test_players_are_shown_with_what_was_given_or_is_no_default(capsys):
+    words = ["match", "nim", "alphabeta:depth=1,tt=on", "uct:sims=2,c=1", "--games", "2", "--workers", "0"]
+    assert main(words) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == ["A  alphabeta:depth=1,tt=on", "B  uct:sims=2,c=1"]
+    assert main([*words, "--verbose"]) == 0
+    assert "killers=on" in capsys.readouterr().out.splitlines()[0]

@@ -5,7 +5,6 @@ import resource
 import shutil
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.choose import rounded
-from arena.explain import built, drawn, tree_of
 from arena.players import kinds, make_player, pack_player, parse_player, unpack_player
 from base.errors import UserError
 from checkpoints import Card, save
@@ -120,24 +118,9 @@ def test_choose_answers_each_line_in_order(workers):
     assert "illegal action 'a1'" in answers[3]["error"] and "finished game" in answers[4]["error"]
 
 
-def test_the_textbooks_tree_is_drawn_with_its_two_cut_branches():
-    game = load("tree:two_ply.json")
-    player = make_player("alphabeta:depth=2,aspiration=off,iterative=off,quiescence=off,pvs=off,tt=off", game)
-    choice, edges = tree_of(player, game.initial())
-    root = built(game, game.initial(), edges)
-    cut = [leaf.action for child in root.children for leaf in child.children if leaf.kind == "cut"]
-    assert game.names[choice.action] == "a1" and choice.value == 3 / 16
-    assert cut == ["c2", "c3"] and root.value == ".188"
-    picture = ElementTree.fromstring(drawn(root))
-    assert sum(1 for each in picture.iter() if each.tag.endswith("path")) == 4  # MAX and three MINs
-
-
-def test_explain_shows_the_search(tmp_path):
+def test_explain_shows_the_search():
     done = arena("explain", "tic_tac_toe", "--player", "solver", "--moves", "a1 b1")
     assert done.returncode == 0 and "plays" in done.stdout and "proven" in done.stdout
-    done = arena("explain", "tic_tac_toe", "--player", "random", "--tree", str(tmp_path / "x.svg"))
-    assert done.returncode == 2 and "expected a player of kind alphabeta" in done.stderr
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_name_of_a_player_follows_the_content_of_its_files(tmp_path):

@@ -33,6 +33,9 @@ def minimax(game, state):
         ("three_players.json", 8, (1, 2, 6)),
         ("chance.json", 4, (2.1, -2.1)),
         ("cooperation.json", 1024, (1000, 1000)),
+        ("chance_rescaled.json", 400, (40.9, -40.9)),
+        ("best_first.json", 8, (0, 0)),
+        ("worst_first.json", 8, (0, 0)),
     ],
 )
 def test_the_textbooks_trees_have_the_textbooks_values(file, scale, payoffs):
@@ -41,7 +44,8 @@ def test_the_textbooks_trees_have_the_textbooks_values(file, scale, payoffs):
 
 
 def test_every_tree_that_comes_along_is_proved_here():
-    assert set(VARIANTS) == {"two_ply.json", "three_players.json", "chance.json", "cooperation.json"}
+    proved = {"two_ply.json", "three_players.json", "chance.json", "cooperation.json", "chance_rescaled.json"}
+    assert set(VARIANTS) == proved | {"best_first.json", "worst_first.json"}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tree_walker import max_n, walk
 
+from arena.players import make_player
 from base.errors import UserError
 from base.seeds import generator
 from games import CHANCE, Game, load
@@ -15,7 +16,7 @@ from games.choice import Choice
 from mcts.player import TreePlayer
 from mcts.root import ranked
 from mcts.search import Search
-from mcts.ucb1 import UCB1
+from mcts.ucb1 import UCB1, main
 
 
 def choose(game: Game, text: str = "", simulations: int = 1000, **options: Any) -> Choice:
@@ -264,3 +265,23 @@ def test_positions_without_a_choice_are_refused() -> None:
     backgammon = load("backgammon")
     with pytest.raises(UserError, match="got a roll of the dice"):
         choose(backgammon)
+
+
+def test_a_rollout_cut_early_is_worth_eval_where_it_ends():
+    """An EVAL of zeros: what no rollout decides within its plies is worth 0."""
+    game = load("connect_four")
+    cut = make_player("uct:sims=8,rollout_plies=1,seed=3", game)
+    cut.thinker.search.weights[:] = 0
+    assert {each.value for each in cut.choose(game.initial()).actions} == {0.0}
+    whole = {each.value for each in make_player("uct:sims=8,seed=3", game).choose(game.initial()).actions}
+    assert whole <= {-1.0, 0.0, 1.0} and whole != {0.0}
+
+
+def test_the_textbooks_ucb1_prefers_the_best_move_or_the_least_known_by_c(capsys):
+    counts = ["60/79", "1/10", "2/11"]
+    for c, first in (("1.4", "60/79"), ("1.5", "2/11")):
+        assert main([*counts, "--c", c]) == 0
+        (line,) = (line for line in capsys.readouterr().out.splitlines() if "walked next" in line)
+        assert line.split()[0] == first
+    with pytest.raises(UserError, match="got '3/2'"):
+        main(["3/2"])

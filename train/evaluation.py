@@ -20,13 +20,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from arena.accuracy import measure
-from arena.ladder.names import brief
 from arena.ladder.reference_players import ReferencePlayers, has_reference_players, reference_players, standard_openings
 from arena.ladder.results import LadderResults, default_file
 from arena.ladder.scale import Place, Scale
 from arena.ladder.standings import signed
 from arena.match import Match
-from arena.players import make_player
+from arena.players import brief, make_player
 from arena.solved_positions import draw_positions
 from arena.tally import Estimate
 from base.errors import UserError, require

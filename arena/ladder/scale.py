@@ -25,11 +25,10 @@ from typing import Any
 
 from arena.commands import Progress, add_common, notice, progress_bar
 from arena.ladder.ladder import GAMES, Goal, Ladder, add_file, notice_end
-from arena.ladder.names import brief
 from arena.ladder.reference_players import ReferencePlayers, reference_players
 from arena.ladder.results import FOLDER, LadderResults, default_file
 from arena.ladder.standings import Row, Standings
-from arena.players import PackedPlayer, make_player, pack_player
+from arena.players import PackedPlayer, brief, make_player, pack_player
 from base.errors import INTERRUPTED, UserError
 from base.local_workers import opened
 from base.options import written

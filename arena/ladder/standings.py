@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from arena.choose import rounded
-from arena.ladder.names import brief, series_of, weights_of
+from arena.ladder.names import series_of, weights_of
 from arena.ladder.rating import FIRST, SECOND, Ratings
 from arena.ladder.results import Counts
+from arena.players import brief
 from base.files import StrPath, make_folder, write_bytes, write_text
 from base.page import document
 from games import Game

@@ -72,15 +72,15 @@ class AlphaBeta:
         if game.players != 2 or not rules.zero_sum or rules.chance is not None:
             kind = f"{game.players} players" if game.players != 2 else "general sum" if not rules.zero_sum else "chance"
             raise UserError(f"alphabeta: expected two players, zero sum and no chance, got {game.name} ({kind})")
-        self.game, self.settings = game, settings
+        self.game, self.settings = game, (settings := settings.resolved())
         self.weights = (eval or default_eval(game)).array(game)
         self.table = new_table(settings.tt_mb) if settings.tt else no_table()
-        self.endgames = endgames_of(game) if settings.resolved().tables else empty_table(rules)
+        self.endgames = endgames_of(game) if settings.tables else empty_table(rules)
         self._age, self._paths_matter = 0, False
         self._workspace, *self._helpers = (np.zeros(1, workspace(rules)) for _ in range(settings.threads))
-        self._set_up(self._workspace[0], settings.resolved(), log)
+        self._set_up(self._workspace[0], settings, log)
         for helper in self._helpers:
-            self._set_up(helper[0], settings.resolved(), False)
+            self._set_up(helper[0], settings, False)
 
     def _set_up(self, ws: Workspace, settings: AlphaBetaSettings, log: bool) -> None:
         rules = self.game.rules

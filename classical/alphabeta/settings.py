@@ -72,6 +72,8 @@ class AlphaBetaSettings:
 
     exact: bool = False
     """The value is plain minimax's: no selective enhancement, table hits of equal depth only, paths distinguished where they matter."""
+    bare: bool = False
+    """No enhancement of either kind, and moves in the order of the rules: textbook alpha-beta (Knuth and Moore 1975)."""
     threads: int = 1
     """Threads that search beside each other and share the table; with more than one, searches never repeat exactly."""
     multipv: Literal["best", "all"] = "best"
@@ -92,19 +94,21 @@ class AlphaBetaSettings:
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
                 raise UserError(f"alphabeta: {name}: expected {least} to {most}, got {value}")
-        if not self.iterative and self.depth is None:
-            raise UserError("alphabeta: depth: expected one where iterative is off")
-        if self.threads > 1 and (self.exact or not self.tt or not self.iterative):
+        if (self.bare or not self.iterative) and self.depth is None:
+            raise UserError("alphabeta: depth: expected one where iterative is off, or bare on")
+        if self.threads > 1 and (self.exact or self.bare or not self.tt or not self.iterative):
             raise UserError(
-                f"alphabeta: threads: more than 1 needs exact=off, tt=on and iterative=on, got {self.threads}"
+                f"alphabeta: threads: more than 1 needs exact=off, bare=off, tt=on and iterative=on, got {self.threads}"
             )
         if self.multipv not in ("best", "all"):
             raise UserError(f"alphabeta: multipv: expected best or all, got {self.multipv}")
 
     def resolved(self) -> AlphaBetaSettings:
-        """With selective enhancements off where `exact` is on."""
+        """With selective enhancements off where `exact` is on, and all of them where `bare` is."""
         off: dict[str, Any] = {name: 0 if name == "beam" else False for name in SELECTIVE}
-        return replace(self, **off) if self.exact else self
+        if self.bare:
+            off |= {each.name: False for each in fields(self) if each.default is True} | {"presort": 0}
+        return replace(self, **off) if self.exact or self.bare else self
 
     @classmethod
     def plain(cls, **limits: Any) -> AlphaBetaSettings:

@@ -76,7 +76,9 @@ COUNTERS = (
     "endgame_hits",  # positions found in endgame tables
 )
 
-SETTINGS = tuple(each.name for each in fields(AlphaBetaSettings) if isinstance(each.default, int))
+SETTINGS = tuple(
+    each.name for each in fields(AlphaBetaSettings) if isinstance(each.default, int) and each.name != "bare"
+)
 """Settings that kernels read, under the same names."""
 DERIVED = (
     "multipv_all",

@@ -78,7 +78,7 @@ class Eval:
     version: int
     """The game's version."""
     weights: Mapping[str, float]
-    """By the feature's name, in the game's own unit."""
+    """By the feature's name, in the game's own unit. A feature without a weight counts nothing."""
     unit: float = 1.0
     """The value of one such unit: EVAL = tanh(unit · w·f)."""
     note: str = ""
@@ -136,12 +136,17 @@ class Eval:
             raise UserError(
                 f"expected weights for {game.name} (version {game.version}), got some for {self.game} (version {self.version})"
             )
-        self._check_names("weights", self.weights, tuple(game.rules.feature_names))
+        known = tuple(game.rules.feature_names)
+        missing = [name for name in known if name not in self.weights]
+        for name in self.weights:
+            if name not in known:
+                near = nearest(name, missing or known) if known else "; the game has none"
+                raise UserError(f"weights: unknown feature {name!r}{near}")
 
     def array(self, game: Game) -> Weights:
         """Weights times unit in the order of the game's features, for kernels."""
-        self.check(game)
-        return np.array([self.weights[name] * self.unit for name in game.rules.feature_names], np.float32)
+        self.check(game)  # a feature that is not named weighs nothing
+        return np.array([self.weights.get(name, 0.0) * self.unit for name in game.rules.feature_names], np.float32)
 
     def value(self, game: Game, state: GameState, player: int) -> float:
         """EVAL of an unfinished position: the expected utility of `player`."""

@@ -11,6 +11,7 @@ A position is a numpy record of the game's dtype (`state.mover`, `state.heaps[0]
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -231,6 +232,32 @@ class Game:
         """
         state: GameState = self._restored(data).copy()
         return state
+
+    # ── utilities for people ──
+
+    @property
+    def has_payoffs(self) -> bool:
+        """People are shown payoffs, in the units of the game's file, instead of utilities."""
+        return self.rules.payoff_scale != 1
+
+    def shown(self, utility: float) -> str:
+        """A utility for people: `+0.188`, or the payoff that it stands for, `3`."""
+        if not self.has_payoffs:
+            return f"{utility:+.3f}"
+        scale = self.rules.payoff_scale
+        digits = min(max(5 - math.ceil(math.log10(scale)), 0), 3)  # scores are rounded to a millionth of a utility
+        text = f"{utility * scale + 0.0:.{digits}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        return "0" if text == "-0" else text
+
+    def shown_all(self, utilities: Sequence[float]) -> str:
+        """Every player's: `(1, 2, 6)`."""
+        return f"({', '.join(map(self.shown, utilities))})"
+
+    @property
+    def needs_vectors(self) -> bool:
+        """One player's utility does not give the others'."""
+        return self.players > 2 or (self.players == 2 and not self.rules.zero_sum)
 
     # ── counting and playing ──
 

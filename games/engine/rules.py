@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args, get_origin, get_type_hints
@@ -76,6 +77,8 @@ class Rules:
     """Utilities of a terminal state sum to zero."""
     values: Sequence[float] = (-1.0, 0.0, 1.0)
     """Every utility that can occur, ascending, where they are few: networks then learn a distribution over them. Empty: any."""
+    payoff_scale: float = 1.0
+    """The payoff that utility 1 stands for. Where it is not 1, people are shown payoffs: utilities times this."""
 
     # ── chance ──
     chance: Callable[[GameState, Integer], float] | None = None
@@ -222,6 +225,8 @@ class Rules:
         for which in ("players", "actions", "max_plies"):
             if getattr(self, which) < 1:
                 raise UserError(f"{which}: expected at least 1, got {getattr(self, which)}")
+        if not 0 < self.payoff_scale < math.inf:
+            raise UserError(f"payoff_scale: expected a number above 0, got {self.payoff_scale}")
         for which in ("owned", "seats", "history"):
             for name in getattr(self, which):
                 if name not in names:

@@ -7,5 +7,6 @@
 san       chess moves in standard algebraic notation
 pgn       files of chess games
 sgf       files of go games
+words     moves as people type them
 broken    games that can't be read
 """

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from arena.ladder.names import brief
 from arena.ladder.standings import signed
+from arena.players import brief
 from monitor.metrics import QUESTIONS, charts_of
 from monitor.report.charts import OUTCOMES, Mark, curves, figure
 from monitor.report.parts import Section, curve_of, drawn, once, shares_of, table

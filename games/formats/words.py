@@ -1,0 +1,41 @@
+"""Moves as people write them: by the names of the game's actions, and in chess also as in books (SAN) with or without move numbers.
+
+action_of(game, state, "Nf3")            # in chess; "g1f3" everywhere
+played(game, "1. e4 e5 2. Nf3")          # the position after them
+"""
+
+from __future__ import annotations
+
+import re
+
+from base.errors import UserError
+from games.engine.game import Game
+from games.formats.pgn import CHESS
+from games.formats.san import action_of_san, wish_of
+from games.types import GameState
+
+_NUMBER = re.compile(r"\d+\.+")
+
+
+def action_of(game: Game, state: GameState, word: str) -> int:
+    """The legal action that `word` means in this position."""
+    if game.name == CHESS and game.id_of(word) is None and wish_of(word) is not None:
+        return action_of_san(game, state, word)
+    return game.action(state, word)
+
+
+def played(game: Game, text: str, start: GameState | None = None) -> GameState:
+    """The position after the moves of `text`, from `start` or the beginning."""
+    state = game.initial() if start is None else start
+    for ply, word in enumerate(words_of(game, text)):
+        try:
+            action = action_of(game, state, word)
+        except UserError as error:
+            raise UserError(f"ply {ply}: {error}") from None
+        state = game.result(state, action)
+    return state
+
+
+def words_of(game: Game, text: str) -> list[str]:
+    """One per move."""
+    return (_NUMBER.sub(" ", text) if game.name == CHESS else text).split()
