@@ -11,13 +11,18 @@ ARGS =
 # Packages from the shell's environment are not the pinned ones.
 unexport PYTHONPATH PYTHONHOME MYPYPATH
 
-.PHONY: help setup train test check clean
+# Quick files of tests that reach every package.
+SMOKE = arrows lines growth max_plies alphabeta_chess alphabeta_tables book linear mcts_step cache play losses \
+	checkpoints diagnostics health history
+
+.PHONY: help setup train smoke test check clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make setup   make .venv and install everything into it; repeated, only what changed'
 	@echo 'make train   a training run: connect four, ten minutes (GAME=..., MINUTES=..., ARGS=...)'
 	@echo 'make test    the tests (ARGS=... goes to pytest)'
+	@echo 'make smoke   quick tests of every package: under a minute once they are compiled'
 	@echo 'make check   lint, format, types, tests: what every change has to pass'
 	@echo 'make clean   remove caches and build products; .venv and runs/ stay'
 	@echo
@@ -32,6 +37,9 @@ train: setup
 
 test: setup
 	.venv/bin/python -m pytest $(ARGS)
+
+smoke: setup
+	.venv/bin/python -m pytest $(SMOKE:%=tests/test_%.py) $(ARGS)
 
 check:
 	@.ci/run

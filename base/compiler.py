@@ -45,6 +45,8 @@ import numba
 import numpy as np
 from numba.core import config
 from numba.core.bytecode import FunctionIdentity
+from numba.core.codegen import JITCodeLibrary, RuntimeLinker
+from numba.core.compiler import Compiler
 from numba.core.errors import NumbaError, NumbaTypeSafetyWarning
 from numba.core.registry import CPUDispatcher
 
@@ -52,7 +54,7 @@ from base import bits
 from base.compile_errors import begin, explained, note
 from base.content import function_key, hashed, is_own_module, is_plain, kind_of, plain, references, where
 from base.errors import UserError
-from base.kernel_cache import ContentCache
+from base.kernel_cache import ContentCache, Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -100,15 +102,24 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
         with _translating:
             self._cache = ContentCache(source, translation.key(source), label)
             translation.fill(copy, source, ())
+            self._progress = Progress(label, source.__name__, translation.inners(source))
 
     def _compile_for_args(self, *arguments: Any, **keywords: Any) -> Any:
         _check_arguments(self.source, arguments)
+        self._progress.begin()
         try:
             return super()._compile_for_args(*arguments, **keywords)
         except (UserError, Warning):
             raise
         except Exception:
             return self._compile_counting(arguments, keywords)
+
+    def add_overload(self, result: Any) -> None:
+        super().add_overload(result)
+        for (
+            environment
+        ) in result._find_referenced_environments():  # of the functions in it; from the disk, numba sets them itself
+            result.library.codegen.set_env(environment.env_name, environment)
 
     def _compile_counting(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if self._counting is None:
@@ -139,6 +150,37 @@ class _Counting(CPUDispatcher):  # type: ignore[misc]
         _fill_counting(copy, entry.py_func)
 
 
+class _Part(JITCodeLibrary):  # type: ignore[misc]
+    """The LLVM code of one inner function and of all that it calls, linked and otherwise as it was written.
+
+    numba would optimize it, translate it to machine code and load that, although only an entry point's is ever called; the functions
+    of a search are nested six deep, so each would be optimized six times. The entry point optimizes all of its parts at once.
+    """
+
+    def finalize(self) -> None:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        if any(each.name.startswith(RuntimeLinker.PREFIX) for each in self._final_module.global_variables):
+            raise NotImplementedError(
+                "a function that calls itself with other types is called by its address in this process"
+            )
+        self._finalized = True
+
+
+class _PartCompiler(Compiler):  # type: ignore[misc]
+    """numba's compiler as far as LLVM code, without the wrappers through which Python and C would call the function."""
+
+    def compile_extra(self, function: Any) -> Any:
+        context, flags = self.state.targetctx, self.state.flags
+        self.state.library = _Part(context.codegen(), function.__qualname__)
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        result = super().compile_extra(function)
+        entry = object()  # in the place of the function for Python: callers find the code by it
+        context.insert_user_function(entry, result.fndesc, [result.library])
+        return result._replace(entry_point=entry)
+
+
 class _Inner(CPUDispatcher):  # type: ignore[misc]
     """A compiled function as other compiled functions call it: once per types of its arguments.
 
@@ -147,6 +189,24 @@ class _Inner(CPUDispatcher):  # type: ignore[misc]
     """
 
     _counting: _Inner | None = None
+
+    def __init__(self, function: types.FunctionType, targetoptions: dict[str, Any]) -> None:
+        # With reference counts everything compiles, as numba does it: also what `_Part` refuses.
+        self._is_part = not targetoptions["_nrt"]
+        super().__init__(
+            function, targetoptions=targetoptions, pipeline_class=_PartCompiler if self._is_part else Compiler
+        )
+
+    def add_overload(self, result: Any) -> None:
+        """numba would also make it callable from Python."""
+        if self._is_part:
+            self.overloads[tuple(result.signature.args)] = result
+        else:
+            super().add_overload(result)
+        Progress.step()
+
+    def is_compiled(self) -> bool:
+        return bool(self.overloads) or (self._counting is not None and self._counting.is_compiled())
 
     def counting(self) -> _Inner:
         """The same with reference counts, and so are all functions that it calls: either all count or none."""
@@ -198,6 +258,16 @@ class _Translation:
                 del known[key]
                 raise
         return known[key]
+
+    def inners(self, function: types.FunctionType) -> list[_Inner]:
+        """The dispatchers of all functions that `function` calls, and those call; for the count on the screen."""
+        return [
+            known[key]
+            for each, content in self._keys.items()
+            if each is not function
+            and (known := _inner_dispatchers.get(each)) is not None
+            and (key := (self.checked, content)) in known
+        ]
 
     def fill(
         self, copy: types.FunctionType, function: types.FunctionType, callers: tuple[types.FunctionType, ...]

@@ -11,8 +11,11 @@ import multiprocessing
 import os
 import pickle
 import sys
+import threading
+import time
 import types
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -135,13 +138,53 @@ def _prune(folder: Path) -> None:
             file.unlink()
 
 
+PROGRESS = 10.0  # seconds between two lines about a compilation that takes long
 _announced: set[str] = set()
+_here = threading.local()
+
+
+class Progress:
+    """Counts the functions of an entry point on the screen while they compile. `parts` are their dispatchers."""
+
+    def __init__(self, label: str, name: str, parts: Sequence[Any]) -> None:
+        self._label, self._name, self._parts = label, name, parts
+
+    def begin(self) -> None:
+        """What this thread compiles from now on is of this entry point."""
+        self._to_do = [part for part in self._parts if not part.is_compiled()]
+        self._start = self._shown = time.monotonic()
+        _here.progress = self
+
+    @staticmethod
+    def step() -> None:
+        """This thread has compiled a function."""
+        progress = getattr(_here, "progress", None)
+        if progress is not None:
+            progress._step()
+
+    def _step(self) -> None:
+        now = time.monotonic()
+        if now - self._shown < PROGRESS or _is_silent() or not self._label:
+            return
+        self._shown = now
+        done = sum(part.is_compiled() for part in self._to_do)
+        total, seconds = len(self._to_do), now - self._start
+        _say(f"compiling {self._label}: {self._name}, {done} of {total} functions, {seconds:.0f} s …")
 
 
 def _announce(label: str, name: str) -> None:
-    """Once per label; without a label only as the first message. Workers print nothing: the command that started them does."""
-    if label in _announced or (_announced and not label) or multiprocessing.parent_process() is not None:
+    """Once per label; without a label only as the first message."""
+    if label in _announced or (_announced and not label) or _is_silent():
         return
     _announced.add(label)
+    _say(f"compiling {label or name} (first run only) …")
+
+
+def _is_silent() -> bool:
+    """Workers print nothing: the command that started them does."""
+    return multiprocessing.parent_process() is not None
+
+
+def _say(line: str) -> None:
     with contextlib.suppress(OSError):  # stderr is closed
-        print(f"compiling {label or name} (first run only) …", file=sys.stderr, flush=True)
+        print(line, file=sys.stderr, flush=True)

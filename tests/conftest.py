@@ -1,6 +1,11 @@
+import os
 import signal
 
 from hypothesis import settings
+
+# Threads of torch wait without spinning, also in processes that tests start: the tests share their cores, and a thread that spins
+# through a scheduler's turn takes it from the one that it waits for. Results have the same bits.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # No deadline: the first example of a kernel compiles it. Derandomized: a red run is red again on the next machine.
 settings.register_profile("zermelo", deadline=None, derandomize=True, print_blob=True)

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import pytest
 from compiling import PROJECT, affine, define, hits, run, write
+from numba.core.codegen import JITCodeLibrary
 
 from base import kernel_cache
 from base.compiler import compiled
@@ -143,6 +144,54 @@ def test_without_numba_s_compiler_everything_runs_as_python(tmp_path: Path, kern
     interpreted, err = run(tmp_path, "words.py", NUMBA_DISABLE_JIT="1")
     assert (err, kernels.exists()) == ("", False)
     assert run(tmp_path, "words.py")[0] == interpreted
+
+
+def test_machine_code_is_made_once_of_the_entry_point_with_all_that_it_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr(
+        JITCodeLibrary,
+        "_finalize_specific",
+        lambda library, finalize=JITCodeLibrary._finalize_specific: (made.append(library.name), finalize(library)),
+    )
+    rule = affine(3, 5)
+    assert compiled(lambda x: rule(x) + rule(x + 1))(7) == 3 * 7 + 5 + 3 * 8 + 5
+    assert [name for name in made if "affine" in name or "lambda" in name] == [made[-1]] and "lambda" in made[-1]
+
+
+def test_a_function_within_a_kernel_raises_its_own_error() -> None:
+    scope = define(
+        """
+        def inner(x):
+            if x > 3:
+                raise ValueError("too large", x)
+            return x
+        def f(x):
+            return inner(x) + inner(x + 1)
+        """,
+        "f",
+    )
+    for each in (compiled(scope), compiled(scope)):  # compiled, and from the disk
+        assert each(1) == 3
+        with pytest.raises(ValueError, match="too large") as error:
+            each(3)
+        assert error.value.args == ("too large", 4)
+
+
+def test_a_long_compilation_is_counted_on_the_screen(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Functions done, of those that are to be compiled, and seconds: a line now and then, none for what takes no time."""
+    assert compiled(affine(3, 5), label="short")(7) == 26
+    assert capfd.readouterr().err == "compiling short (first run only) …\n"
+    monkeypatch.setattr(kernel_cache, "PROGRESS", 0.0)
+    rule, shared = affine(3, 6), affine(3, 5)
+    assert compiled(lambda x: rule(x) + shared(x), label="long")(7) == 27 + 26
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[0] == "compiling long (first run only) …"
+    counted = [re.fullmatch(r"compiling long: <lambda>, (\d) of (\d) functions, \d+ s …", line) for line in lines[1:]]
+    assert [(found[1], found[2]) for found in counted if found] == [(str(i), "4") for i in range(1, 5)]
+    assert compiled(lambda x: rule(x) + shared(x), label="long")(7) == 27 + 26  # from the disk
+    assert capfd.readouterr().err == ""
 
 
 def test_nested_functions_generators_defaults_and_njit_still_compile() -> None:

@@ -76,7 +76,11 @@ def test_a_player_with_a_seed_repeats_itself():
         ("alphabeta", "othello", "alphabeta: expected a limit: depth, nodes or ms"),
         ("alphabeta:dept=3", "othello", r"alphabeta: unknown option 'dept'; .*; did you mean 'depth'\?"),
         ("alphabeta:depth=3,tt=maybe", "othello", "alphabeta: tt: expected on or off, got 'maybe'"),
-        ("alphabeta:depth=3", "backgammon", "alphabeta: expected two players, zero sum and no chance"),
+        (
+            "alphabeta:depth=3",
+            "backgammon",
+            r"alphabeta: expected two players, zero sum and no chance, .*; expectiminimax, maxn and uct play it",
+        ),
         ("minimax:depth=0", "othello", "minimax: depth: expected 1 to 100, got '0'"),
         ("minimax", "othello", "minimax: expected a value for 'depth', as in minimax:depth=…"),
         ("uct", "othello", "expected a limit, sims or ms, got none"),

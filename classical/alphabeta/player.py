@@ -71,7 +71,10 @@ class AlphaBeta:
         rules = game.rules
         if game.players != 2 or not rules.zero_sum or rules.chance is not None:
             kind = f"{game.players} players" if game.players != 2 else "general sum" if not rules.zero_sum else "chance"
-            raise UserError(f"alphabeta: expected two players, zero sum and no chance, got {game.name} ({kind})")
+            fit = "expectiminimax, maxn and uct" if kind == "chance" else "maxn and uct"
+            raise UserError(
+                f"alphabeta: expected two players, zero sum and no chance, got {game.name} ({kind}); {fit} play it"
+            )
         self.game, self.settings = game, (settings := settings.resolved())
         self.weights = (eval or default_eval(game)).array(game)
         self.table = new_table(settings.tt_mb) if settings.tt else no_table()
