@@ -1,14 +1,21 @@
 """Accuracy against the solver: how often a player's moves keep the value of a position, and how good its values are.
 
-    python -m arena accuracy connect_four alphabeta:depth=8 --sample 500 --seed 1
+    python -m arena accuracy connect_four alphabeta:depth=8                   # on the released set of the game
+    python -m arena accuracy connect_four alphabeta:depth=8 --sample 500 --seed 7
     python -m arena accuracy connect_four solver --positions positions.txt --json
 
-    sample = draw_positions(game, 500, seed=1).positions                 # arena/solved_positions.py
+    sample = released(game).positions                                    # arena/released_positions.py
+    sample = draw_positions(game, 500, seed=7).positions                 # arena/drawn_positions.py
     found = measure(game, make_player("uct:sims=1000", game), sample)
-    found.kept.share, found.kept.interval, found.brier
+    found.kept.share, found.kept.interval, found.by_stratum["hard"], found.brier
+
+Without options the positions are the released set of the game, so that figures of different runs and years compare; in a game without
+one, a sample of 500.
 
 A move *keeps* the value if the position after it has the same value for the mover as the position before it. It is also *quickest* if,
-among those moves, it wins soonest or loses latest. Every position is a new game for the player.
+among those moves, it wins soonest or loses latest. What a move gives away is the difference of the two values. Every position is a new
+game for the player. Positions are *hard* where `alphabeta:depth=6` gives value away, and *easy* otherwise: a figure for all of them
+depends on the share of hard ones, which differs between games.
 
 The player's value v in [-1, 1] for the mover is compared with the true value z. The Brier score is the mean of ((v+1)/2 - (z+1)/2)²
 (Brier 1950): 0 is perfect, 0.25 is a constant draw where there are no draws. The sign is right if v > 0 where the mover wins and v < 0
@@ -25,18 +32,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arena.choose import rounded, state_of
+from arena.choose import rounded
 from arena.commands import Progress, add_workers, progress_bar
+from arena.drawn_positions import draw_positions
 from arena.players import PackedPlayer, Player, kept_player, make_player, pack_player
-from arena.solved_positions import STAGES, Solved, draw_positions, read_positions
+from arena.released_positions import released
+from arena.solved_positions import HARD_FOR, STAGES, Sample, Solved, choice_in, read_positions
 from base.errors import UserError
 from base.local_workers import opened, run_jobs
-from base.seeds import derive
 from base.workers import Workers
 from games import Game, load
 from games.engine.registry import files_of
 
 Z = 1.959964  # of 95 %
+SAMPLE = 500  # positions, of a game without a released set
 BINS = 5  # of the player's values, from -1 to 1
 
 
@@ -111,6 +120,10 @@ class Accuracy:
     """`kept` by the value of the position: win, draw, loss."""
     by_source: dict[str, Share]
     """`kept` by the origin of the positions."""
+    by_stratum: dict[str, Share]
+    """`kept` in hard and in easy positions; empty in games that alpha-beta does not play."""
+    given_away: Mean
+    """Value that the moves give away, in the positions of `kept`; utilities are in [-1, 1], so 2 is a win for a loss."""
     brier: Mean
     sign: Share
     """Values with the right sign, in positions that are won or lost."""
@@ -135,7 +148,9 @@ class Accuracy:
             "by_stage": {name: _share(each) for name, each in self.by_stage.items()},
             "by_value": {name: _share(each) for name, each in self.by_value.items()},
             "by_source": {name: _share(each) for name, each in self.by_source.items()},
-            "brier": {"mean": self.brier.mean, "interval": list(self.brier.interval)},
+            "by_stratum": {name: _share(each) for name, each in self.by_stratum.items()},
+            "given_away": _figure(self.given_away),
+            "brier": _figure(self.brier),
             "sign": _share(self.sign),
             "calibration": [
                 {"from": each.least, "to": each.most, "of": each.of, "predicted": each.predicted, "true": each.true}
@@ -164,8 +179,7 @@ def measure(
 
 def answer(game: Game, player: Player, line: str) -> Answer:
     """The player's choice in one position: a function of the position alone, whose text seeds the player."""
-    player.new_game(derive(0, "accuracy", line))
-    choice = player.choose(state_of(game, line))
+    choice = choice_in(game, player, line)
     return Answer(choice.action, min(1.0, max(-1.0, choice.value)), choice.seconds)
 
 
@@ -190,6 +204,12 @@ def summary(game: Game, player: str, sample: Sequence[Solved], answers: Sequence
         by_stage=_split(choices, lambda solved: _stage(solved.stage), [*map(_stage, range(STAGES)), _stage(None)]),
         by_value=_split(choices, lambda solved: _verdict(solved.value), ["win", "draw", "loss"]),
         by_source=_split(choices, lambda solved: solved.source or "file", sorted({s.source or "file" for s in sample})),
+        by_stratum=_split(
+            [pair for pair in choices if pair[0].is_hard is not None],
+            lambda solved: "hard" if solved.is_hard else "easy",
+            ["hard", "easy"],
+        ),
+        given_away=_mean([solved.given_away(answer.action) for solved, answer in choices]),
         brier=_mean([((answer.value - solved.value) / 2) ** 2 for solved, answer in pairs]),
         sign=Share(sum(answer.value * solved.value > 0 for solved, answer in decided), len(decided)),
         bins=tuple(_bins([(answer.value, solved.value) for solved, answer in pairs])),
@@ -221,7 +241,7 @@ def _mean(numbers: Sequence[float]) -> Mean:
     mean = sum(numbers) / n if n else math.nan
     spread = sum((number - mean) ** 2 for number in numbers) / (n - 1) if n > 1 else 0.0
     half = Z * math.sqrt(spread / n) if n else 0.0
-    return Mean(mean, (max(0.0, mean - half), min(1.0, mean + half)), n)
+    return Mean(mean, (max(0.0, mean - half), mean + half), n)
 
 
 def _bins(pairs: list[tuple[float, float]]) -> Iterable[Bin]:
@@ -238,13 +258,26 @@ def _share(share: Share) -> dict[str, Any]:
     return {"share": share.share, "interval": interval, "hits": share.hits, "of": share.of}
 
 
+def _figure(mean: Mean) -> dict[str, Any]:
+    """null for the mean of nothing."""
+    return {"mean": mean.mean, "interval": list(mean.interval)} if mean.of else {"mean": None, "interval": None}
+
+
 def add_accuracy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME")
     parser.add_argument("player", metavar="PLAYER", help="as in uct:sims=1000")
-    parser.add_argument(
-        "--positions", metavar="FILE", help="a file of positions, a line each as in `choose`, instead of a sample"
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--positions",
+        metavar="FILE",
+        help="a file of positions, a line each as in `choose`, instead of the released set",
     )
-    parser.add_argument("--sample", type=int, default=500, metavar="N", help="number of positions in the sample")
+    group.add_argument(
+        "--sample",
+        type=int,
+        metavar="N",
+        help=f"draw and solve N positions instead of the released set ({SAMPLE} in a game without one)",
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the sample")
     parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
     add_workers(parser)
@@ -254,11 +287,7 @@ def run_accuracy(options: argparse.Namespace) -> int:
     game = load(options.game)
     player = make_player(options.player, game)  # an early error, and compiled before the workers start
     with opened(options.workers) as workers:
-        with progress_bar("solving", "position") as progress:
-            if options.positions is not None:
-                sample = read_positions(game, options.positions, workers, progress)
-            else:
-                sample = draw_positions(game, options.sample, options.seed, workers, progress)
+        sample = _sample(game, options, workers)
         if not sample.positions:
             raise UserError(
                 f"{options.positions}: expected positions that the solver can solve, got {sample.unsolved} that are too hard"
@@ -273,20 +302,37 @@ def run_accuracy(options: argparse.Namespace) -> int:
     return 0
 
 
+def _sample(game: Game, options: argparse.Namespace, workers: Workers | int) -> Sample:
+    """The positions that the options name."""
+    if options.positions is None and options.sample is None and (sample := released(game)) is not None:
+        return sample
+    with progress_bar("solving", "position") as progress:
+        if options.positions is not None:
+            return read_positions(game, options.positions, workers, progress)
+        return draw_positions(
+            game, SAMPLE if options.sample is None else options.sample, options.seed, workers, progress
+        )
+
+
 def report(found: Accuracy, player: str, unsolved: int, missing: int) -> str:
     """The report for the terminal."""
     rows = [("keeps the value", found.kept)]
+    rows += [(f"  in {name} positions", each) for name, each in found.by_stratum.items()]
     rows += [(f"  {name} of the game", each) for name, each in found.by_stage.items()]
     rows += [(f"  in a {name}", each) for name, each in found.by_value.items()]
     rows += [(f"  from games of {name}", each) for name, each in found.by_source.items() if name != "file"]
     rows += [("and is quickest", found.quickest or Share(0, 0)), ("value of the right sign", found.sign)]
     lines = [f"{found.game}: {player}", f"{found.brier.of} positions, {1000 * found.seconds:.1f} ms a move", ""]
     lines += [f"{name:<32}{_words(each)}" for name, each in rows]
-    low, high = found.brier.interval
-    lines += [f"{'Brier score':32}{found.brier.mean:.4f}  [{low:.4f}, {high:.4f}]", ""]
+    for name, mean in (("value given away, mean", found.given_away), ("Brier score", found.brier)):
+        low, high = mean.interval
+        lines += [f"{name:32}" + (f"{mean.mean:.4f}  [{low:.4f}, {high:.4f}]" if mean.of else "n/a")]
+    lines.append("")
     lines += [f"{'value':>16}{'positions':>11}{'mean':>8}{'true':>8}   (the mover's: 1 wins, -1 loses)"]
     for each in found.bins:
         lines.append(f"{each.least:+7.1f} … {each.most:+.1f}{each.of:11}{each.predicted:+8.2f}{each.true:+8.2f}")
+    if found.by_stratum:
+        lines.append(f"\nhard: positions in which {HARD_FOR} gives value away")
     if unsolved:
         lines.append(f"\n{unsolved} positions were too hard for the solver and are left out")
     if missing:

@@ -1,18 +1,14 @@
-"""Positions with their best moves by the exact solver, on which accuracy is measured. They are kept in the cache folder.
+"""Positions with the exact value of every move, on which accuracy is measured.
 
-    sample = draw_positions(load("connect_four"), 500, seed=1, workers=2)          # takes minutes the first time
     sample = read_positions(load("connect_four"), "positions.txt", workers=2)
     sample.positions[0].value, sample.positions[0].keep
 
-Half of a drawn sample comes from random games, the other half from games of a shallow alpha-beta (max^n where alpha-beta does not
-apply) in which every fourth move is random. Each fifth of the game has an equal share, by the length of the longest of a hundred random
-games. No two positions are mirror images of each other. In each some move gives value away, so the mover is not yet lost (unless
-utilities differ among losses). The earliest positions are too hard for the solver, so those of the first fifth are from its later
-plies.
+Samples that are drawn: arena/drawn_positions.py; sets that come with the program: arena/released_positions.py.
 
-A position that takes more than LIMIT nodes is left out and counted: nodes, not seconds, so that the sample is the same on every
-machine. A finished sample is a file of JSON lines with a checksum; a damaged file is made again. While a sample is made, a framed log
-stores each answer of the solver, and an interrupted run resumes from it.
+A position is *hard* where `alphabeta:depth=6` gives value away. A position that takes more than LIMIT nodes is left out and counted:
+nodes, not seconds, so that a sample is the same on every machine. A finished sample is a file of JSON lines with a checksum in the
+cache folder; a damaged file is made again. While a sample is made, a framed log stores each answer of the solver, and an interrupted
+run resumes from it.
 """
 
 from __future__ import annotations
@@ -21,15 +17,16 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 from arena.choose import POSITION, state_of
 from arena.commands import Progress
-from arena.openings import canonical, random_action
+from arena.openings import random_action
 from arena.players import Player, make_player
 from base.compiler import content_key
 from base.errors import UserError
@@ -37,21 +34,27 @@ from base.files import StrPath, cache_folder, file_lock, write_text
 from base.framed_log import LogWriter, read_log
 from base.local_workers import run_jobs
 from base.reading import json_of
-from base.seeds import generator, uniform
+from base.seeds import derive, generator
 from base.workers import Workers
-from classical.solvable import LATE, require
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
+from games.choice import Choice
 from games.engine.kernels import trace
 from games.engine.registry import files_of
 
-FORMAT = 1  # changes whenever the content of samples changes
+FORMAT = 2  # changes whenever the content of samples changes
 STAGES = 5
-LIMIT = 10_000_000  # nodes for the best moves of a position, and as many for their distances: a second or two
+LIMIT = 10_000_000  # nodes for the values of a position's moves, and as many for their distances: a second or two
+
+HARD_FOR = "alphabeta:depth=6"
+"""The player that gives value away in hard positions."""
+EQUAL = 1e-9  # values nearer than this are the same
 
 Answer = dict[str, Any]
 """What is stored of one position: the fields of `Solved` that the solver gives, or {"unsolved": true}."""
-Job = tuple[str, str, Answer | None]
+Timed = Literal["all", "choice", "hard"]
+"""The positions for which `quickest` is of use: all, those in which some move gives value away, hard ones."""
+Job = tuple[str, str, Answer | None, Timed]
 Keep = Callable[[str, Answer], object]
 
 
@@ -61,23 +64,36 @@ class Solved:
 
     line: str
     """The position, as in `python -m arena choose`."""
-    value: float
-    """The mover's utility under best play."""
-    legal: int
-    """The number of legal actions."""
-    keep: tuple[int, ...]
-    """The actions that keep `value`."""
+    values: Mapping[int, float]
+    """Of every legal action: the mover's utility if it is played, under best play from there on."""
     quickest: tuple[int, ...] = ()
     """Those of `keep` that win soonest or lose latest; empty in a draw, and where the solver gives no distances."""
     stage: int | None = None
     """The fifth of the game, from 0; None where the number of plies is unknown."""
     source: str = ""
     """`random` or `shallow search`; empty for positions from a file."""
+    is_hard: bool | None = None
+    """Whether `HARD_FOR` gives value away; None where it does not play the game."""
+
+    @property
+    def value(self) -> float:
+        """The mover's utility under best play."""
+        return max(self.values.values())
+
+    @property
+    def keep(self) -> tuple[int, ...]:
+        """The actions that keep `value`."""
+        return tuple(action for action in sorted(self.values) if self.given_away(action) == 0)
 
     @property
     def has_choice(self) -> bool:
         """Some action gives value away."""
-        return len(self.keep) < self.legal
+        return len(self.keep) < len(self.values)
+
+    def given_away(self, action: int) -> float:
+        """How much less than `value` the action is worth."""
+        less = self.value - self.values[action]
+        return less if less > EQUAL else 0.0
 
 
 @dataclass
@@ -125,7 +141,7 @@ def _solve_lines(
 ) -> Sample:
     length, sample = longest_length(game), Sample()
     answers: list[Answer] = [{}] * len(lines)
-    jobs = [(game.spec, line, known.get(line)) for line in lines]
+    jobs: list[Job] = [(game.spec, line, known.get(line), "all") for line in lines]
     for done, (number, answer) in enumerate(run_jobs(solve, jobs, workers, initializer=files_of(game).unpack), 1):
         keep(lines[number], answer)
         answers[number] = answer
@@ -161,8 +177,8 @@ def stage_of(plies: int, length: int) -> int:
 
 
 def solve(job: Job) -> Answer:
-    """(game, line, known answer or None) -> answer. For worker processes."""
-    spec, line, known = job
+    """(game, line, known answer or None, for which `quickest` is computed) -> answer. For worker processes."""
+    spec, line, known, timed = job
     if known is not None:
         return known
     game = load(spec)
@@ -170,11 +186,16 @@ def solve(job: Job) -> Answer:
     state = state_of(game, line)
     solver.forget()  # the nodes of a position must not depend on earlier ones
     try:
-        found = solver.solve(state, "optimal")
+        found = solver.solve(state, "all")
     except Unsolved:
         return {"unsolved": True}
+    has_choice = Solved(line, found.values).has_choice
+    player, is_hard = _hard_for(game), None
+    if player is not None:
+        is_hard = has_choice and choice_in(game, player, line).action not in found.actions
     quickest: list[int] = []
-    if timer is not None and found.value != 0:
+    is_timed = {"all": True, "choice": has_choice, "hard": is_hard}[timed]
+    if timer is not None and found.value != 0 and is_timed:
         timer.forget()
         with suppress(Unsolved):
             distances = timer.solve(state, "optimal").distances
@@ -182,11 +203,16 @@ def solve(job: Job) -> Answer:
             best = (min if found.value > 0 else max)(plies.values())
             quickest = [action for action, distance in plies.items() if distance == best]
     return {
-        "value": found.value,
-        "legal": len(found.candidates),
-        "keep": [game.names[action] for action in sorted(found.actions)],
+        "values": {game.names[action]: value for action, value in sorted(found.values.items())},
         "quickest": [game.names[action] for action in sorted(quickest)],
+        "hard": is_hard,
     }
+
+
+def choice_in(game: Game, player: Player, line: str) -> Choice:
+    """The player's choice in one position: a function of the position alone, whose text seeds the player."""
+    player.new_game(derive(0, "accuracy", line))
+    return player.choose(state_of(game, line))
 
 
 @functools.lru_cache(maxsize=1)
@@ -199,12 +225,22 @@ def _solvers(game: Game) -> tuple[Solver, Solver | None]:
     return Solver(game, nodes=LIMIT), timer
 
 
+@functools.lru_cache(maxsize=1)
+def _hard_for(game: Game) -> Player | None:
+    return make_player(HARD_FOR, game) if is_for_alphabeta(game) else None
+
+
+def is_for_alphabeta(game: Game) -> bool:
+    return game.players == 2 and game.rules.zero_sum and game.rules.chance is None
+
+
 def solved_of(game: Game, line: str, answer: Answer, stage: int | None, source: str) -> Solved | None:
     """The solved position of an answer; None where it is not solved."""
     if "unsolved" in answer:
         return None
-    keep, quickest = (tuple(_id(game, name) for name in answer[which]) for which in ("keep", "quickest"))
-    return Solved(line, answer["value"], answer["legal"], keep, quickest, stage, source)
+    values = {_id(game, name): float(value) for name, value in answer["values"].items()}
+    quickest = tuple(_id(game, name) for name in answer["quickest"])
+    return Solved(line, values, quickest, stage, source, answer["hard"])
 
 
 def _id(game: Game, name: str) -> int:
@@ -228,10 +264,10 @@ def sample_path(game: Game, what: Sequence[Any]) -> Path:
 def cached(game: Game, what: Sequence[Any], make: Callable[[dict[str, Answer], Keep], Sample]) -> Sample:
     """The sample from the cache, or made and stored there. `make(known, keep)`: answers of an interrupted run; stores an answer."""
     path = sample_path(game, what)
-    sample = _read(path, game)
+    sample = read_sample(path, game)
     if sample is None:
         with file_lock(path.with_name(f".{path.stem}.lock")):
-            sample = _read(path, game)  # another process may have made it meanwhile
+            sample = read_sample(path, game)  # another process may have made it meanwhile
             if sample is None:
                 part = path.with_suffix(".part")
                 known = _known(part)
@@ -242,7 +278,7 @@ def cached(game: Game, what: Sequence[Any], make: Callable[[dict[str, Answer], K
                             log.append(json.dumps([line, answer]).encode())
 
                     sample = make(known, keep)
-                _write(path, game, sample)
+                write_sample(path, game, sample)
                 part.unlink()
     return sample
 
@@ -258,24 +294,28 @@ def _known(part: Path) -> dict[str, Answer]:
         return {}
 
 
-def _write(path: Path, game: Game, sample: Sample) -> None:
-    lines = "".join(json.dumps(_as_json(game, each), ensure_ascii=False) + "\n" for each in sample.positions)
+def write_sample(path: Path, game: Game, sample: Sample, about: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """A header, and a line of JSON for each position. `about`: further fields of the header."""
+    lines = "".join(_written(_as_json(game, each)) + "\n" for each in sample.positions)
     header = {
         "game": game.name,
         "version": game.version,
+        **about,
         "positions": len(sample.positions),
         "unsolved": sample.unsolved,
         "missing": sample.missing,
         "sha256": hashlib.sha256(lines.encode()).hexdigest(),
     }
-    write_text(path, json.dumps(header, ensure_ascii=False) + "\n" + lines)
+    write_text(path, _written(header) + "\n" + lines)
 
 
-def _read(path: Path, game: Game) -> Sample | None:
-    """A stored sample; None where it is missing or damaged."""
+def read_sample(path: Path, game: Game) -> Sample | None:
+    """A stored sample; None where it is missing, damaged, or of another version of the game."""
     try:
         head, lines = path.read_bytes().decode().split("\n", 1)
         header = json_of(head, path)
+        if (header["game"], header["version"]) != (game.name, game.version):
+            return None
         if header["sha256"] != hashlib.sha256(lines.encode()).hexdigest():
             return None
         sample = Sample(unsolved=header["unsolved"], missing=header["missing"])
@@ -291,169 +331,19 @@ def _read(path: Path, game: Game) -> Sample | None:
 
 def _as_json(game: Game, solved: Solved) -> dict[str, Any]:
     return {
-        **asdict(solved),
-        "keep": [game.names[action] for action in solved.keep],
+        "line": solved.line,
+        "values": {game.names[action]: _number(value) for action, value in solved.values.items()},
         "quickest": [game.names[action] for action in solved.quickest],
+        "stage": solved.stage,
+        "source": solved.source,
+        "hard": solved.is_hard,
     }
 
 
-SOURCES = ("random", "shallow search")
-RANDOM_SHARE = 0.25  # of the moves of the shallow search's games
-DRY = 500  # games in a row without a new position before the supply counts as exhausted
-TRIES = 200  # games for each position wanted
-BANDS = 40  # parts of a game, eight per fifth; a part counts as too hard
-HARD, HARD_PER_SOLVED = 4, 4  # after this many unsolved positions, plus this many for each solved one
-HOPELESS = 8  # unsolved positions of the last fifth without a solved one: the game is too hard
-IDLE, IDLE_PER_FOUND = 100, 50  # the same limits for positions in which every move keeps the value
+def _number(value: float) -> float:
+    """As short as JSON can have it."""
+    return int(value) if value == int(value) else value
 
 
-def draw_positions(
-    game: Game,
-    count: int,
-    seed: int = 1,
-    workers: Workers | int = 0,
-    progress: Progress = lambda done, total: None,
-    first_stage: int = 0,
-) -> Sample:
-    """A sample of `count` positions, or as many as there are, from the fifths of the game from `first_stage` on."""
-    if count < 1:
-        raise UserError(f"sample: expected at least 1 position, got {count}")
-
-    def make(known: dict[str, Answer], keep: Keep) -> Sample:
-        require(game, LATE)
-        return _Drawing(game, count, seed, first_stage).run(workers, known, keep, progress)
-
-    return cached(game, ["sample", count, seed, *([first_stage] if first_stage else [])], make)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A position that may be added to the sample."""
-
-    cell: int
-    plies: int
-    line: str
-    identity: bytes
-
-
-class _Drawing:
-    """A sample in the making. A cell is a fifth of the game and a source; cells are filled one after the other, the last fifth first.
-
-    Candidates are a function of game, seed and cell. Which of them are added depends on their order, not on the order of solving.
-    Where a part of the game is too hard, all earlier parts count as too hard: up to band `horizon` nothing is tried.
-    """
-
-    def __init__(self, game: Game, count: int, seed: int, first_stage: int) -> None:
-        self.game, self.count, self.seed = game, count, seed
-        self.length = longest_length(game)
-        self.cells = [
-            (stage, source) for stage in reversed(range(first_stage, STAGES)) for source in range(len(SOURCES))
-        ]
-        self.wanted = [(count + cell) // len(self.cells) for cell in range(len(self.cells))]
-        self.found: list[list[Solved]] = [[] for _ in self.cells]
-        self.idle = [0] * len(self.cells)  # in which every move keeps the value
-        self.solved, self.unsolved = [0] * BANDS, [0] * BANDS
-        self.horizon = -1
-        self.sample = Sample()
-        self.taken: set[bytes] = set()
-        self.closed = [not wanted for wanted in self.wanted]
-
-    def run(self, workers: Workers | int, known: dict[str, Answer], keep: Keep, progress: Progress) -> Sample:
-        given: list[Candidate] = []
-
-        def jobs() -> Iterator[Job]:
-            for candidate in self.candidates():
-                given.append(candidate)
-                yield self.game.spec, candidate.line, known.get(candidate.line)
-
-        arrived: dict[int, Answer] = {}
-        turn = 0
-        for number, answer in run_jobs(solve, jobs(), workers, initializer=files_of(self.game).unpack):
-            keep(given[number].line, answer)
-            arrived[number] = answer
-            while turn in arrived:
-                self.take(given[turn], arrived.pop(turn))
-                turn += 1
-            progress(sum(map(len, self.found)), self.count)
-        self.sample.positions = [each for cell in reversed(self.found) for each in cell]
-        self.sample.missing = self.count - len(self.sample.positions)
-        if not self.sample.positions:
-            hard = self.sample.unsolved
-            why = f"{hard} positions of {hard} were too hard" if hard else "no position has both good and bad moves"
-            raise UserError(f"sample: expected a game that the solver can solve, got {self.game.name}: {why}")
-        return self.sample
-
-    def candidates(self) -> Iterator[Candidate]:
-        """The candidates of all cells in order, of each cell until it is closed or yields nothing new."""
-        shallow = functools.cache(lambda: shallow_player(self.game))
-        for cell, (_, source) in enumerate(self.cells):
-            seen: set[bytes] = set()
-            attempt = dry = 0
-            while not self.closed[cell] and dry < DRY and attempt < TRIES * self.wanted[cell] + DRY:
-                candidate = self.candidate(cell, attempt, shallow() if SOURCES[source] != "random" else None)
-                attempt, dry = attempt + 1, dry + 1
-                if candidate is not None and candidate.identity not in seen:
-                    seen.add(candidate.identity)
-                    dry = 0
-                    if self.band(candidate) > self.horizon:  # otherwise `take` would refuse it
-                        yield candidate
-
-    def candidate(self, cell: int, attempt: int, player: Player | None) -> Candidate | None:
-        """A random position with several moves from the cell's fifth of one game; None where the game is shorter."""
-        game, rng = self.game, generator(self.seed, "oracle sample", cell, attempt)
-        moves: list[int] = []
-        there: list[tuple[int, Any]] = []
-        state = game.initial()
-        if player is not None:
-            player.new_game()
-        while len(moves) < game.rules.max_plies and not game.is_terminal(state):
-            stage = stage_of(len(moves), self.length)
-            if stage > self.cells[cell][0]:
-                break
-            if stage == self.cells[cell][0] and game.to_move(state) != CHANCE and len(game.legal_actions(state)) > 1:
-                there.append((len(moves), state))
-            if player is None or game.to_move(state) == CHANCE or uniform(rng) < RANDOM_SHARE:
-                action = random_action(game, state, rng)
-            else:
-                action = player.choose(state).action
-            moves.append(action)
-            state = game.result(state, action)
-        if not there:
-            return None
-        plies, chosen = there[int(uniform(rng) * len(there))]
-        return Candidate(cell, plies, " ".join(game.names[action] for action in moves[:plies]), canonical(game, chosen))
-
-    def take(self, candidate: Candidate, answer: Answer) -> None:
-        """Add the next candidate in order, given the solver's answer."""
-        cell, band = candidate.cell, self.band(candidate)
-        if self.closed[cell] or band <= self.horizon or candidate.identity in self.taken:
-            return
-        stage, source = self.cells[cell]
-        solved = solved_of(self.game, candidate.line, answer, stage, SOURCES[source])
-        if solved is None:
-            self.unsolved[band] += 1
-            self.sample.unsolved += 1
-            if self.unsolved[band] >= HARD + HARD_PER_SOLVED * self.solved[band]:
-                self.horizon = band
-            if sum(self.unsolved) == HOPELESS and not any(self.solved):
-                self.horizon = BANDS
-        else:
-            self.solved[band] += 1
-            if solved.has_choice:
-                self.taken.add(candidate.identity)
-                self.found[cell].append(solved)
-            else:
-                self.idle[cell] += 1
-        for each, (stage, _) in enumerate(self.cells):
-            found = len(self.found[each])
-            is_full = found == self.wanted[each] or self.idle[each] >= IDLE + IDLE_PER_FOUND * found
-            self.closed[each] = is_full or (stage + 1) * BANDS // STAGES <= self.horizon + 1
-
-    def band(self, candidate: Candidate) -> int:
-        return min(BANDS * candidate.plies // max(self.length, 1), BANDS - 1)
-
-
-def shallow_player(game: Game) -> Player:
-    """The player of three quarters of the moves in the games of the second source."""
-    is_for_alphabeta = game.players == 2 and game.rules.zero_sum and game.rules.chance is None
-    return make_player("alphabeta:depth=2,tt_mb=1" if is_for_alphabeta else "maxn:depth=1", game)
+def _written(found: Mapping[str, Any]) -> str:
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))

@@ -58,7 +58,7 @@ def game(
     State = np.dtype(
         [
             ("lines", np.uint64, WORDS),  # drawn
-            ("taken", np.uint64, (players, WORDS)),  # boxes, by player: only for text and drawing
+            ("taken", np.uint64, (players, WORDS)),  # boxes, by player: only for text, drawing and `ownership`
             ("boxes", np.uint8, players),  # how many each has taken
             ("mover", np.int8),
         ]
@@ -237,6 +237,15 @@ def game(
             mark(planes[3], closed(state.lines, word), word)
         for seat in range(players):
             planes[4 + seat, :, :] = state.boxes[(player + seat) % players] / boxes
+
+    def ownership(state: GameState, player: int, planes: Planes) -> None:
+        for seat in range(players):
+            for word in range(WORDS):
+                mark(planes[seat], state.taken[(player + seat) % players, word], word)
+
+    def score(state: GameState, player: int) -> float:
+        """Boxes."""
+        return float(state.boxes[player])
 
     def mark(plane: Planes, left: Bits, word: int) -> None:
         while left:
@@ -446,6 +455,9 @@ def game(
         observation=(4 + players, height, width),
         symmetries=grid_symmetries(4 + players, height, width),
         policy_planes=1,
+        ownership=ownership,
+        score=score,
+        largest_score=boxes,
         key=key,
         canonical_key=canonical_key if players == 2 else None,
         utility_range=utility_range if players == 2 else None,

@@ -29,7 +29,7 @@ from base.bits import ONE, ZERO, U
 from base.errors import UserError
 from base.seeds import below, derive, mix
 from games import Rules, grid_symmetries
-from games.types import Actions, Bits, Features, GameState, Planes, Rng
+from games.types import Actions, Array, Bits, Features, GameState, Planes, Rng
 
 LETTERS = "ABCDEFGHJKLMNOPQRST"
 EMPTY, BLACK, WHITE, EDGE = 0, 1, 2, 3
@@ -260,12 +260,17 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
 
     def margin(state: GameState) -> int:
         """Black's stones and surrounded points less white's."""
+        return area(state, np.empty(cells, np.int8))
+
+    def area(state: GameState, owners: Array) -> int:
+        """Writes whose each point is, BLACK's, WHITE's or EMPTY for nobody's; black's less white's."""
         lead = 0
         pending = np.empty(cells, np.int64)
         known = np.zeros(cells, np.bool_)
         for point in range(cells):
             colour = state.board[point]
             if colour != EMPTY:
+                owners[point] = colour
                 lead += 1 if colour == BLACK else -1
             elif not known[point]:
                 known[point] = True
@@ -283,6 +288,8 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
                             found += 1
                     done += 1
                 lead += found if borders == BLACK else -found if borders == WHITE else 0
+                for i in range(found):
+                    owners[pending[i]] = borders if borders == BLACK or borders == WHITE else EMPTY
         return lead
 
     def utility(state: GameState, player: int) -> float:
@@ -317,6 +324,22 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
                 return action
 
     # ── for the learner ──
+
+    def ownership(state: GameState, player: int, planes: Planes) -> None:
+        owners = np.empty(cells, np.int8)
+        area(state, owners)
+        for point in range(cells):
+            if owners[point] != EMPTY:
+                planes[(owners[point] - 1) ^ player, point // size, point % size] = 1
+
+    def score(state: GameState, player: int) -> float:
+        """Points of area; white's komi among them."""
+        owners = np.empty(cells, np.int8)
+        area(state, owners)
+        points = 0
+        for point in range(cells):
+            points += owners[point] == player + 1
+        return points + (KOMI if player == 1 else 0.0)
 
     def observe(state: GameState, player: int, planes: Planes) -> None:
         """Own stones, the other's, what superko forbids to the mover, whether the viewer is white, passes."""
@@ -477,6 +500,9 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         observation=(5, size, size),
         symmetries=grid_symmetries(5, size, size, extra=1),
         policy_planes=1,
+        ownership=ownership,
+        score=score,
+        largest_score=cells + abs(KOMI),
         key=key,
         gain=gain,
         tactical_actions=tactical_actions,

@@ -127,12 +127,19 @@ def game(size: Literal[6, 8] = 8) -> Rules:
         other = state.discs[1 - state.mover]
         return 1.0 if flips(state.discs[state.mover], other, cell) == other else 0.0
 
-    def observe(state: GameState, player: int, planes: Planes) -> None:
+    def ownership(state: GameState, player: int, planes: Planes) -> None:
         for seat in range(2):
             discs = state.discs[(player + seat) & 1]
             for row in range(size):
                 for column in range(size):
                     planes[seat, row, column] = discs >> U(row * size + column) & ONE
+
+    def score(state: GameState, player: int) -> float:
+        """Discs."""
+        return float(popcount(state.discs[player]))
+
+    def observe(state: GameState, player: int, planes: Planes) -> None:
+        ownership(state, player, planes)
         planes[2, :, :] = state.passes
 
     def around(discs: Bits) -> Bits:
@@ -210,6 +217,9 @@ def game(size: Literal[6, 8] = 8) -> Rules:
         observation=(3, size, size),
         symmetries=[turn for turn in grid_symmetries(3, size, size, extra=1) if turn.name in START_PRESERVING],
         policy_planes=1,
+        ownership=ownership,
+        score=score,
+        largest_score=cells,
         key=key,
         gain=gain,
         features=features,

@@ -34,3 +34,9 @@ class Symmetries:
         flat = observations.reshape(len(observations), -1)
         turned = np.take_along_axis(flat, self.observation[which], 1).reshape(observations.shape)
         return (turned, *(np.take_along_axis(policy, self.policy[which], 1) for policy in policies))
+
+    def turn_planes(self, which: Array, planes: Array) -> Array:
+        """`planes` [B, k, rows, columns] that are not those of an observation; for symmetries that turn all planes alike."""
+        flat = planes.reshape(*planes.shape[:2], -1)
+        turned: Array = np.take_along_axis(flat, self.observation[which][:, None, : flat.shape[2]], 2)
+        return turned.reshape(planes.shape)

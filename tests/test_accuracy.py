@@ -8,15 +8,20 @@ import re
 import numpy as np
 import pytest
 
-from arena import solved_positions
+from arena import drawn_positions, released_positions, solved_positions
 from arena.__main__ import main
 from arena.accuracy import Answer, Share, measure, summary
 from arena.choose import state_of
+from arena.drawn_positions import draw_positions
 from arena.openings import canonical
 from arena.players import make_player
+from arena.released_positions import evenly, file_of, released
 from arena.solved_positions import (
+    HARD_FOR,
+    STAGES,
+    Sample,
     Solved,
-    draw_positions,
+    choice_in,
     longest_length,
     read_positions,
     sample_path,
@@ -31,7 +36,7 @@ from games import load
 def cache(tmp_path, monkeypatch):
     """No test sees another's samples."""
     monkeypatch.setattr(solved_positions, "cache_folder", lambda *parts: tmp_path)
-    monkeypatch.setattr(solved_positions, "DRY", 25)  # games without anything new, before no more is looked for
+    monkeypatch.setattr(drawn_positions, "DRY", 25)  # games without anything new, before no more is looked for
     return tmp_path
 
 
@@ -57,7 +62,7 @@ def test_a_sample_is_balanced_solved_and_distinct():
         mover, legal = game.to_move(state), game.legal_actions(state)
         after = {action: brute_force(game, game.result(state, action), mover) for action in legal}
         keep = {action for action, (value, _) in after.items() if value == solved.value}
-        assert solved.value == max(value for value, _ in after.values()) and solved.legal == len(legal)
+        assert solved.values == {action: value for action, (value, _) in after.items()}
         assert set(solved.keep) == keep and len(keep) < len(legal)
         assert set(solved.quickest) == (
             {a for a in keep if after[a][1] == min(after[b][1] for b in keep)} if solved.value else set()
@@ -66,7 +71,7 @@ def test_a_sample_is_balanced_solved_and_distinct():
         seen.add(canonical(game, state))
         shares[solved.stage, solved.source] = shares.get((solved.stage, solved.source), 0) + 1
     assert len(seen) == len(positions)  # mirror images are gone
-    full = {(stage, source): 3 for stage in (1, 2, 3) for source in solved_positions.SOURCES}
+    full = {(stage, source): 3 for stage in (1, 2, 3) for source in drawn_positions.SOURCES}
     assert full.items() <= shares.items() and sum(shares.values()) <= 21
 
 
@@ -75,7 +80,7 @@ def test_positions_from_a_file_may_be_lost(tmp_path):
     line = "b2 b1 a1 c3 a3"  # two threats at once: a2 and c1
     (tmp_path / "lost.txt").write_text(f"# one\n\n{line}\nposition:{game.text(game.play(line))}\n")
     first, second = read_positions(game, tmp_path / "lost.txt").positions
-    assert first.value == -1 and len(first.keep) == first.legal == 4 and not first.has_choice
+    assert first.value == -1 and len(first.keep) == len(first.values) == 4 and not first.has_choice
     assert len(first.quickest) == 4  # each of them loses two plies later
     assert (first.quickest, first.keep) == (second.quickest, second.keep)
     assert (first.stage, second.stage) == (2, None)
@@ -109,7 +114,7 @@ def test_a_sample_depends_on_its_seed_alone(monkeypatch):
     solved_positions._solvers.cache_clear()
     first = draw_positions(game, 20, seed=5, workers=0)
     sample_path(game, ["sample", 20, 5]).unlink()
-    monkeypatch.setattr(solved_positions, "run_jobs", scrambled(7))
+    monkeypatch.setattr(drawn_positions, "run_jobs", scrambled(7))
     second = draw_positions(game, 20, seed=5, workers=0)
     assert second == first and first.unsolved > 5 and len(first.positions) > 5
     solved_positions._solvers.cache_clear()
@@ -137,9 +142,9 @@ def test_an_interrupted_sample_resumes(monkeypatch, tmp_path):
             if number == 9:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(solved_positions, "solve", counted)
+    monkeypatch.setattr(drawn_positions, "solve", counted)
     with monkeypatch.context() as patch:
-        patch.setattr(solved_positions, "run_jobs", interrupted)
+        patch.setattr(drawn_positions, "run_jobs", interrupted)
         with pytest.raises(KeyboardInterrupt):
             draw_positions(game, 20, 3, 0)
     path = sample_path(game, ["sample", 20, 3])
@@ -155,7 +160,7 @@ def test_an_interrupted_sample_resumes(monkeypatch, tmp_path):
 def test_a_sample_is_solved_once_and_a_damaged_one_again(monkeypatch):
     game, seen, solve = load("nim"), [], solved_positions.solve
     first = draw_positions(game, 10, 1, 0)
-    monkeypatch.setattr(solved_positions, "solve", lambda job: seen.append(job) or solve(job))
+    monkeypatch.setattr(drawn_positions, "solve", lambda job: seen.append(job) or solve(job))
     assert draw_positions(game, 10, 1, 0) == first and not seen
     path = sample_path(game, ["sample", 10, 1])
     data = path.read_bytes()
@@ -195,7 +200,7 @@ def test_random_moves_keep_the_value_as_often_as_expected():
     game = load("connect_four")
     lines = {game.names[a] + " 4" for a in game.legal_actions(game.initial())}
     solved = [
-        Solved(f"{line} {n} {m}", 1.0, 7, (3,)) for line in sorted(lines) for n in (1, 2, 6, 7) for m in (1, 2, 6, 7)
+        Solved(f"{line} {n} {m}", values(7, 3)) for line in sorted(lines) for n in (1, 2, 6, 7) for m in (1, 2, 6, 7)
     ]
     found = measure(game, make_player("random:seed=4", game), solved)
     expected = len(solved) / 7
@@ -207,15 +212,22 @@ def test_random_moves_keep_the_value_as_often_as_expected():
     assert len(others) > 1
 
 
+def values(legal, *keep):
+    """Of moves of which these win and the others lose."""
+    return {action: 1.0 if action in keep else -1.0 for action in range(legal)}
+
+
 def test_the_numbers_of_an_accuracy():
     game = load("connect_four")
-    win = Solved("", 1.0, 7, (3, 4), (3,), 0, "random")
-    draw = Solved("4", 0.0, 7, (3,), (), 0, "random")
-    lost = Solved("4 4", -1.0, 2, (0, 1), (1,), 4, "random")  # nothing to give away
+    win = Solved("", values(7, 3, 4), (3,), 0, "random", False)
+    draw = Solved("4", {**dict.fromkeys(range(7), -1.0), 3: 0.0}, (), 0, "random", True)
+    lost = Solved("4 4", {0: -1.0, 1: -1.0}, (1,), 4, "random", False)  # nothing to give away
     sample = [win, win, draw, lost]
     found = summary(game, "me", sample, [Answer(3, 1.0, 0), Answer(4, 0.5, 0), Answer(0, 0.0, 0), Answer(0, 0.5, 0)])
     assert found.kept == Share(2, 3) and found.quickest == Share(1, 2)
     assert found.by_value == {"win": Share(2, 2), "draw": Share(0, 1)} and found.by_stage == {"0-20 %": Share(2, 3)}
+    assert found.by_stratum == {"hard": Share(0, 1), "easy": Share(2, 2)}
+    assert found.given_away.mean == pytest.approx(1 / 3) and found.given_away.of == 3  # a draw lost
     assert found.sign == Share(2, 3)
     assert found.brier.mean == pytest.approx((0 + 0.25**2 + 0 + 0.75**2) / 4)
     assert [(each.of, each.predicted, each.true) for each in found.bins] == [(1, 0, 0), (2, 0.5, 0), (1, 1, 1)]
@@ -262,8 +274,9 @@ def test_a_game_that_the_solver_cannot_solve_is_refused(name, expected, monkeypa
 
 
 def test_a_game_without_bad_moves_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(solved_positions, "_hard_for", lambda game: None)
     monkeypatch.setattr(
-        solved_positions, "shallow_player", lambda game: make_player("random", game)
+        drawn_positions, "shallow_player", lambda game: make_player("random", game)
     )  # no need to compile alpha-beta
     leaves = {"a1": {"player": 1, "actions": {"b1": 1, "b2": 1}}, "a2": {"player": 1, "actions": {"c1": 1, "c2": 5}}}
     file = tmp_path / "even.json"
@@ -318,3 +331,146 @@ def test_a_mistake_is_one_line(words, expected, tmp_path, monkeypatch):
         (tmp_path / f"{name}.txt").write_text(text)
     with pytest.raises(UserError, match=expected):
         main(["accuracy", "tic_tac_toe", "random", *words])
+
+
+# ── strata ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_hard_positions_are_those_in_which_the_shallow_search_gives_value_away():
+    game = load("dots_and_boxes")
+    sample = draw_positions(game, 64, seed=2, first_stage=1).positions
+    player = make_player(HARD_FOR, game)
+    for solved in sample:
+        action = choice_in(game, player, solved.line).action
+        assert solved.is_hard == (action not in solved.keep) == (solved.given_away(action) > 0)
+    found = measure(game, player, sample)
+    assert found.by_stratum["hard"].hits == 0 and found.by_stratum["easy"].share == 1
+    assert found.by_stratum["hard"].of >= 6 and found.kept.hits == found.by_stratum["easy"].of
+
+
+def test_a_quarter_of_each_cell_is_hard_and_easy_positions_take_the_place_of_those_not_found():
+    def drawn(hard, easy):
+        drawing = drawn_positions._Drawing(load("connect_four"), 80, 1, 0)  # 8 positions a cell, 2 of them hard
+        drawing.hard[0] = {bytes([1, i]): Solved(f"hard {i}", values(2, 0), is_hard=True) for i in range(hard)}
+        drawing.others[0] = {bytes([0, i]): Solved(f"easy {i}", values(2, 0), is_hard=False) for i in range(easy)}
+        chosen = [each.line for each in drawing.chosen(0).values()]
+        assert drawing.chosen_count(0) == len(chosen)
+        assert len(set(chosen)) == len(chosen)
+        return drawing.is_full(0), sum(line.startswith("hard") for line in chosen), len(chosen)
+
+    assert drawn(2, 6) == (True, 2, 8)
+    assert drawn(9, 30) == (True, 2, 8)
+    assert drawn(0, 8) == (False, 0, 8)  # further looking may find hard ones
+    assert drawn(0, drawn_positions.IDLE) == (True, 0, 8)  # they are too rare
+    assert drawn(1, drawn_positions.IDLE) == (False, 1, 8)
+    assert drawn(5, 3) == (True, 5, 8)
+    assert drawn(3, 3) == (False, 3, 6)
+
+
+def test_games_that_alpha_beta_does_not_play_have_no_strata():
+    game = load("tree:chance.json")
+    sample = draw_positions(game, 10).positions
+    assert sample and all(each.is_hard is None for each in sample)
+    assert measure(game, make_player("random", game), sample).by_stratum == {}
+
+
+# ── released sets ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+RELEASED = {
+    path.name: json.loads(path.read_text().split("\n", 1)[0]) for path in released_positions.FOLDER.glob("*.jsonl")
+}
+
+
+@pytest.mark.parametrize("file", sorted(RELEASED))
+def test_a_released_set_is_whole_balanced_and_of_the_game_as_it_is(file):
+    header = RELEASED[file]
+    game = load(header["game"])
+    assert file_of(game).name == file
+    sample = released(game)
+    positions = sample.positions
+    assert len(positions) == header["positions"] and header["command"].startswith("python -m arena.released_positions ")
+    assert sum(each.is_hard for each in positions) == header["hard"]
+    identities = set()
+    for solved in positions:
+        state = state_of(game, solved.line)
+        identities.add(canonical(game, state))
+        assert set(solved.values) == set(game.legal_actions(state)) and solved.has_choice
+        assert set(solved.quickest) <= set(solved.keep) and 0 <= solved.stage < STAGES
+    assert len(identities) == len(positions)
+
+
+@pytest.mark.parametrize("file", sorted(RELEASED))
+def test_the_values_of_a_released_set_are_those_of_the_solver(file):
+    game = load(RELEASED[file]["game"])
+    late = [each for each in released(game).positions if each.stage >= 3]
+    for solved in late[:: max(1, len(late) // 12)]:
+        again = solved_positions.solve((game.spec, solved.line, None, "all"))
+        assert again["values"] == {game.names[action]: value for action, value in solved.values.items()}
+        assert again["quickest"] == [game.names[action] for action in solved.quickest]
+
+
+def test_connect_four_has_two_thousand_positions_on_which_a_shallow_search_is_not_enough():
+    game = load("connect_four")
+    sample = released(game).positions
+    assert len(sample) >= 2000 and sum(each.is_hard for each in sample) >= 240
+    found = measure(game, make_player("alphabeta:depth=8", game), sample)
+    assert found.kept.interval[1] < 0.92 < found.by_stratum["easy"].share
+
+
+def test_part_of_a_sample_keeps_the_shares_of_strata_and_stages():
+    whole = Sample([Solved(str(i), {0: 1.0}, stage=i // 25, is_hard=i % 25 < 5) for i in range(100)])
+    part = evenly(whole, 40).positions
+    assert len(part) == len({each.line for each in part}) == 40
+    assert [sum(each.stage == stage for each in part) for stage in range(4)] == [10] * 4
+    assert sum(each.is_hard for each in part) == 8
+    assert evenly(whole, 1000).positions == whole.positions
+
+
+def test_accuracy_without_options_takes_the_released_set(capsys):
+    assert main(["accuracy", "tic_tac_toe", "random", "--workers", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["positions"] == len(released(load("tic_tac_toe")).positions)
+
+
+def test_a_damaged_released_set_is_refused_and_another_game_has_none(tmp_path, monkeypatch):
+    game = load("tic_tac_toe")
+    data = file_of(game).read_bytes()
+    monkeypatch.setattr(released_positions, "FOLDER", tmp_path)
+    assert released(game) is None
+    for damaged in (data[:-1], data.replace(b'"version":1', b'"version":99', 1), b""):
+        file_of(game).write_bytes(damaged)
+        with pytest.raises(
+            UserError, match=r"tic_tac_toe.jsonl: expected positions of tic_tac_toe, version 1, with the"
+        ):
+            released(game)
+
+
+def test_the_command_in_a_sets_header_makes_the_same_file_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(released_positions, "FOLDER", tmp_path / "positions")
+    (tmp_path / "positions").mkdir()
+    game = load("nim")
+    given = ["nim", "--count", "20", "--seed", "3", "--first-stage", "1"]
+    assert released_positions.main([*given, "--workers", "0"]) == 0
+    assert f"{file_of(game)}: {len(released(game).positions)} positions" in capsys.readouterr().out
+    assert released(game).positions == draw_positions(game, 20, 3, first_stage=1).positions
+    before = file_of(game).read_bytes()
+    words = json.loads(before.split(b"\n", 1)[0])["command"].split()
+    assert words == ["python", "-m", "arena.released_positions", *given]
+    for stored in (file_of(game), sample_path(game, ["sample", 20, 3, 1])):
+        stored.unlink()
+    assert released_positions.main([*words[3:], "--workers", "0"]) == 0
+    assert file_of(game).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["./mine.py"], "expected a game of the folder games/, got ./mine.py"),
+        (["nim", "--first-stage", "5"], "first-stage: expected 0 to 4, got 5"),
+        (["nim", "--count", "0"], "sample: expected at least 1 position, got 0"),
+    ],
+)
+def test_a_set_that_cannot_be_made_is_one_line(words, expected, tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text((solved_positions.Path(load.__globals__["FOLDER"]) / "nim.py").read_text())
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=expected):
+        released_positions.main([*words, "--workers", "0"])

@@ -1,7 +1,6 @@
 """The examples of CONTRIBUTING.md are what they are said to be."""
 
 import dataclasses
-import importlib
 import math
 import re
 import sys
@@ -19,7 +18,7 @@ from mcts.moves import most_visited
 from mcts.search import Search
 from mcts.settings import SearchSettings
 from nets import make_net
-from train import losses
+from train import auxiliary
 from train.learner import Learner, LearningSettings
 from train.window import Window, check
 
@@ -31,44 +30,21 @@ def example(words: str) -> str:
     return found
 
 
-def reply() -> losses.Auxiliary:
-    """The entry of `AUXILIARY` that the page shows."""
-    given = dict(vars(losses)) | {"np": np, "policy_head": importlib.import_module("nets.heads").policy_head}
-    exec(compile("from __future__ import annotations\n" + example("AUXILIARY = {"), PAGE, "exec"), given)
-    found: losses.Auxiliary = given["AUXILIARY"]["reply"]
-    return found
-
-
-@pytest.mark.parametrize("name", ["chess", "dots_and_boxes:rows=2,cols=2", "backgammon:start=hyper"])
-def test_the_example_of_an_auxiliary_target_is_the_policy_of_the_reply(name: str) -> None:
-    game = load(name)
-    record = played(game, 3)
-    window = Window.of(game, check(game, [record]))
-    targets = reply().target(window, np.arange(len(record)))
-    movers = [game.to_move(state) for state in record.positions(game)]
-    seen = 0
-    for ply in range(len(record)):
-        actions, probabilities, _ = record.policy(ply + 1)
-        if len(actions) == 0 or movers[ply + 1] == movers[ply] or not record.searched[ply + 1]:
-            assert np.isnan(targets[ply]).all()
-        elif movers[ply] >= 0:
-            expected = np.zeros(game.actions, np.float32)
-            expected[window.views[movers[ply]][actions]] = probabilities
-            np.testing.assert_array_equal(targets[ply], expected)
-            seen += 1
-    assert seen or name.startswith("backgammon")  # there the dice come between
-
-
 @pytest.mark.parametrize("net", ["resnet:1x8", "mlp:1x16"])
 def test_the_example_of_an_auxiliary_target_is_learned_by_every_kind_of_network(
     net: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(losses.AUXILIARY, "reply", reply())
+    given = dict(vars(auxiliary))
+    exec(compile("from __future__ import annotations\n" + example("AUXILIARY = {"), PAGE, "exec"), given)
+    monkeypatch.setitem(auxiliary.AUXILIARY, "length", given["AUXILIARY"]["length"])
     game = load("tic_tac_toe")
-    learner = Learner(game, make_net(net, game), LearningSettings(batch=32, threads=1, auxiliary=("reply=0.15",)))
-    window = Window.of(game, check(game, [played(game, seed) for seed in range(4)]))
+    learner = Learner(game, make_net(net, game), LearningSettings(batch=32, threads=1, auxiliary=("length=0.1",)))
+    record = played(game, 1)
+    window = Window.of(game, check(game, [record]))
+    targets = given["plies_left"](window, np.arange(len(record)))
+    np.testing.assert_allclose(targets[:, 0], np.arange(len(record), 0, -1) / 9, rtol=1e-6)
     learned = learner.learn(window, 2, np.random.default_rng(1), 0.0)
-    assert math.isfinite(learned.metrics()["loss/auxiliary reply"])
+    assert math.isfinite(learned.metrics()["loss/auxiliary length"])
 
 
 def test_the_example_of_a_search_variant_searches(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -317,3 +317,70 @@ def test_the_command_prints_what_it_found_and_exits_with_one(tmp_path):
 def test_no_games_are_refused():
     with pytest.raises(UserError, match="games: expected at least 1, got 0"):
         examine(load("nim"), count=0)
+
+
+CLAIMS = """
+import numpy as np
+from games import Rules, grid_symmetries
+
+def game():
+    State = np.dtype([("cells", np.int8, (3, 3)), ("plies", np.int8)])  # 0: free, else one more than the player
+
+    def initial(state):
+        pass
+
+    def to_move(state):
+        return state.plies % 2
+
+    def legal_actions(state, actions):
+        n = 0
+        for cell in range(9):
+            if state.cells[cell // 3, cell % 3] == 0:
+                actions[n] = cell
+                n += 1
+        return n
+
+    def result(state, action):
+        state.cells[action // 3, action % 3] = 1 + state.plies % 2
+        state.plies += 1
+        if state.plies % 3 == 0:  # the centre changes hands
+            state.cells[1, 1] = (3 - state.cells[1, 1]) % 3
+
+    def is_terminal(state):
+        return (state.cells != 0).all()
+
+    def score(state, player):
+        return (state.cells == player + 1).sum() + 0.5 * player
+
+    def utility(state, player):
+        return 1.0 if score(state, player) > score(state, 1 - player) else -1.0
+
+    def ownership(state, player, planes):
+        for row in range(3):
+            for column in range(3):
+                owner = state.cells[row, column] - 1
+                if owner >= 0:
+                    planes[(owner - player) % 2, row, column] = 1
+
+    return Rules(State, initial, to_move, legal_actions, result, is_terminal, utility, players=2, actions=9, max_plies=9,
+                 values=(-1, 1), symmetries=grid_symmetries(2, 3, 3), ownership=ownership, score=score, largest_score=9.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "law", "function"),
+    [
+        ("", "", None, ""),
+        ("(owner - player) % 2", "owner", laws.scores_agree_with_utilities, "ownership"),
+        ("% 2, row, column] = 1", "% 2, row, 2 - column] = 1", laws.symmetries_hold, "symmetries ('"),
+        ("score=score", "score=lambda state, player: score(state, 1 - player)", laws.scores_agree_with_utilities, "score or utility"),
+        ("score=score", "score=lambda state, player: score(state, player) ** 2 / 9", laws.scores_agree_with_utilities, "score or own"),
+    ],
+)  # fmt: skip
+def test_ownership_and_scores_that_disagree_are_found(old, new, law, function, tmp_path):
+    assert old in CLAIMS
+    (tmp_path / "claims.py").write_text(CLAIMS.replace(old, new, 1) if old else CLAIMS)
+    findings = examine(load(str(tmp_path / "claims.py")), count=60, seconds=1)
+    assert [(finding.law, finding.function[: len(function)]) for finding in findings] == (
+        [(law.sentence, function)] if law else []
+    )

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from miniature import GAME, Quiet, run, tiny
 
+from arena.drawn_positions import draw_positions
 from arena.ladder.reference_players import ReferencePlayers, reference_players
 from arena.ladder.results import LadderResults, default_file
 from arena.ladder.scale import Scale
-from arena.solved_positions import draw_positions
 from base.errors import UserError
 from base.local_workers import opened as opened_workers
 from checkpoints import Card, all_of, best, latest, read_card, save, verify, write_card

@@ -12,8 +12,9 @@ from base.errors import UserError
 from games import Game, load
 from nets import make_net
 from nets.net import Net
+from train.auxiliary import AUXILIARY, Auxiliary
 from train.learner import Learner, LearningSettings
-from train.losses import AUXILIARY, LOSSES, Auxiliary
+from train.losses import LOSSES
 from train.window import Window, WindowSettings, check
 
 GAME = load("tic_tac_toe")

@@ -97,6 +97,16 @@ def test_a_wrong_name_is_an_error_with_what_is_allowed(text, expected):
         ),
         (
             "gain=gain,",
+            "gain=gain, largest_score=3,",
+            "largest_score: expected a number above 0 with score, and none without; got 3",
+        ),
+        (
+            "gain=gain,",
+            "gain=gain, score=gain,",
+            "largest_score: expected a number above 0 with score, and none without; got 0",
+        ),
+        (
+            "gain=gain,",
             "gain=gain, symmetries=[__import__('games').Symmetry('odd', np.arange(3), np.arange(21))],",
             "symmetry 'odd': expected observation to be a permutation of 4 numbers, got 3 entries",
         ),

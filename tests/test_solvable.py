@@ -2,10 +2,10 @@
 
 import pytest
 
+from arena.drawn_positions import draw_positions
 from arena.openings import Opening, random_action
 from arena.players import SOLVER_NODES, SOLVER_NODES_LATE, Forfeit, make_player
 from arena.referee import play_game
-from arena.solved_positions import draw_positions
 from base.errors import UserError
 from base.seeds import generator
 from classical.solvable import GAMES, LATE, MIDDLE, Trial, decisions, require

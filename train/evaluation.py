@@ -20,13 +20,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from arena.accuracy import measure
+from arena.commands import Progress
+from arena.drawn_positions import draw_positions
 from arena.ladder.reference_players import ReferencePlayers, has_reference_players, reference_players, standard_openings
 from arena.ladder.results import LadderResults, default_file
 from arena.ladder.scale import Place, Scale
 from arena.ladder.standings import signed
 from arena.match import Match
 from arena.players import brief, make_player
-from arena.solved_positions import draw_positions
+from arena.released_positions import evenly, released
+from arena.solved_positions import Solved
 from arena.tally import Estimate
 from base.errors import UserError, require
 from base.files import read_json
@@ -37,7 +40,7 @@ from games import Game
 from monitor.log import RunLog
 
 ANCHOR = "random"  # of a game without standard reference players
-FIRST_STAGE = 1  # the solved positions are of later fifths of a game than the first, which takes minutes
+FIRST_STAGE = 1  # drawn positions are of later fifths of a game than the first, which takes minutes
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ class EvaluationSettings:
     simulations: int = 100
     """Of the checkpoint's own search, each move."""
     sample: int = 0
-    """Positions on which the solver checks its moves, of the last four fifths of games that it can solve. 0: none."""
+    """Solved positions on which its moves are checked, at most: evenly out of the game's released set; of a game without one, drawn
+    from the last four fifths of games and solved. 0: none."""
 
     def __post_init__(self) -> None:
         require(self, "0 or more", lambda n: n >= 0, "every", "sample")
@@ -132,7 +136,7 @@ class ArenaEvaluation:
         settings = self.settings
         if settings.sample:
             with log.progress("solving", "position") as progress:
-                draw_positions(game, settings.sample, 1, self.workers, progress, FIRST_STAGE)
+                self._solved(game, progress)
         if game.players == 2:
             with self._scale(game) as scale:
                 if missing := scale.missing(settings.reference_games):
@@ -200,9 +204,16 @@ class ArenaEvaluation:
             found.append(Evaluation(_utility(utility, opponent), values, {opponent: tally.as_json()}))
         return found
 
+    def _solved(self, game: Game, progress: Progress = lambda done, total: None) -> list[Solved]:
+        """The positions of an accuracy: the same for all runs of a game."""
+        count, whole = self.settings.sample, released(game)
+        if whole is not None:
+            return evenly(whole, count).positions
+        return draw_positions(game, count, 1, self.workers, progress, FIRST_STAGE).positions
+
     def _accuracy(self, game: Game, checkpoint: Path, log: RunLog) -> Evaluation:
         """Of the search, and of the policy alone."""
-        sample = draw_positions(game, self.settings.sample, 1, self.workers, first_stage=FIRST_STAGE).positions
+        sample = self._solved(game)
         words: list[str] = []
         values: dict[str, float] = {}
         details: dict[str, Any] = {}
@@ -212,6 +223,8 @@ class ArenaEvaluation:
             share = found.kept.share or 0.0
             words.append(f"{name} keeps {share:.1%}")
             values |= {f"accuracy/{name}": share, f"brier/{name}": found.brier.mean}
+            for stratum, kept in found.by_stratum.items():
+                values[f"accuracy/{name} {stratum}"] = kept.share or 0.0
             for stage, kept in found.stages.items() if name == "search" else ():
                 values[f"accuracy/search stage {stage}"] = kept.share or 0.0
             details[f"accuracy/{name}"] = found.as_json()

@@ -29,7 +29,8 @@ from base.errors import UserError, require
 from games import Game
 from nets import Net
 from nets.inference import device_of, resolve_precision
-from train.losses import AUXILIARY, Losses, Targets, auxiliary_weights
+from train.auxiliary import AUXILIARY
+from train.losses import Losses, Targets, auxiliary_weights
 from train.window import Array, Batch, Window
 
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # what AdamW remembers of each weight
@@ -58,7 +59,8 @@ class LearningSettings:
     search_share: float = 0.25
     """Of the search's own value in the target of the value, the rest is how the game ended. AlphaZero: 0."""
     auxiliary: tuple[str, ...] = ()
-    """Auxiliary targets (train/losses.py) and their weights, each NAME=WEIGHT. KataGo: opponent's reply 0.15."""
+    """Auxiliary targets (reply, ownership, score: train/auxiliary.py) and their weights, each NAME=WEIGHT. KataGo: reply 0.15,
+    ownership 1.5."""
     mean: float = 0.99
     """How much of the mean of the weights stays at each step. KataGo: 0.75 per 250,000 samples."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"

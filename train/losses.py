@@ -9,16 +9,14 @@ The loss is that of AlphaZero (Silver et al. 2018): cross-entropy of the policy 
 plus that of the value with how the game ended, mixed with what the search expected. Positions without a policy target train the value
 alone.
 
-**An auxiliary target** (KataGo, Wu 2019, section 4: the opponent's reply, final ownership) is one entry of `AUXILIARY`: a head that
-reads `Net.features`, a target computed from the games in the replay window, and a loss. `learning.auxiliary = ["NAME=WEIGHT"]`
-switches it on. Its head exists in training alone: it is saved with the state of a run, and no checkpoint, search or evaluator has it.
+Auxiliary targets (train/auxiliary.py) are added with their weights by `learning.auxiliary = ["NAME=WEIGHT"]`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -28,10 +26,10 @@ from base.seeds import derive
 from games import Game
 from nets import Net
 from nets.heads import policy_loss
+from train.auxiliary import AUXILIARY, Auxiliary
 
 if TYPE_CHECKING:
     from train.learner import LearningSettings
-    from train.window import Array, Window
 
 T = TypeVar("T", Tensor, float)
 
@@ -67,20 +65,6 @@ class Loss:
     """(network, output of its head, targets, settings) -> the mean over positions"""
 
 
-@dataclass(frozen=True)
-class Auxiliary:
-    """A further target, which helps the features along. Its metric is `loss/auxiliary NAME`."""
-
-    head: Callable[[Game, torch.Size], nn.Module]
-    """(game, shape of one position's features) -> a module from features [B, …] to outputs [B, …]"""
-    target: Callable[[Window, Array], Array]
-    """(window, plies [B] counted through all games) -> float32 [B, …], relative to the mover. NaN: this position has no target."""
-    loss: Callable[[Tensor, Tensor], Tensor]
-    """(outputs, targets) of the positions that have one -> [n]"""
-    turns_as: Literal["policy", "nothing"] = "nothing"
-    """What a symmetry does with a target: permutes it as it does a policy [B, A], or nothing."""
-
-
 def _policy(net: Net, logits: Tensor, targets: Targets, settings: LearningSettings) -> Tensor:
     count = targets.policies.sum(1).sum().clamp(min=1)  # a target sums to 1, or to 0 where there is none
     return policy_loss(logits, targets.policies, targets.legal).sum() / count
@@ -97,8 +81,6 @@ LOSSES = (
     Loss("value", lambda settings: settings.value_weight, _value),
 )
 """In the order of the network's outputs."""
-
-AUXILIARY: dict[str, Auxiliary] = {}
 
 
 class Losses:
@@ -158,6 +140,9 @@ def auxiliary_weights(texts: tuple[str, ...]) -> dict[str, float]:
 
 
 def _heads(game: Game, net: Net, names: Mapping[str, float], seed: int) -> dict[str, nn.Module]:
+    for name in names:
+        if (needed := AUXILIARY[name].needs) and getattr(game.rules, needed) is None:
+            raise UserError(f"auxiliary: expected a game that declares {needed} for '{name}', {game.name} does not")
     if type(net).features is Net.features:
         raise UserError(f"auxiliary: expected a network with features(), '{net.text}' has none")
     was_training = net.training

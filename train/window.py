@@ -31,12 +31,13 @@ import numpy as np
 from base.errors import UserError, require
 from classical.eval import GameArrays
 from games import Game, Rules
-from games.record import GameRecord, finished
+from games.engine.kernels import finals
+from games.record import MAX_PLIES, GameRecord, finished
 from games.types import Actions, GameStates
 from nets import Symmetries
 
 if TYPE_CHECKING:
-    from train.losses import Auxiliary
+    from train.auxiliary import Auxiliary
 
 Array = np.ndarray[Any, Any]
 
@@ -85,7 +86,7 @@ class Batch(NamedTuple):
     searched: Array
     """float32 [B, P]: the root's utilities, relative."""
     auxiliary: Mapping[str, Array] = MappingProxyType({})
-    """float32 [B, …] by name: the auxiliary targets of train/losses.py."""
+    """float32 [B, …] by name: the auxiliary targets of train/auxiliary.py."""
 
 
 class Checked(NamedTuple):
@@ -94,17 +95,20 @@ class Checked(NamedTuple):
     records: list[GameRecord]
     movers: list[Array]
     """Who moves at each ply, `CHANCE` where chance does; empty for an unfinished game."""
+    ends: list[GameStates]
+    """The position after the last ply, one each; none for an unfinished game and for one that was broken off."""
 
 
 def check(game: Game, records: Iterable[GameRecord]) -> Checked:
     """Refuses records that are not games of these rules. Unfinished ones are not replayed."""
-    found = Checked(list(records), [])
+    found = Checked(list(records), [], [])
     for record in found.records:
         is_finished = record.outcome is not None and len(record) > 0
-        states = record.positions(game)[:-1] if is_finished else game.blanks(0)
-        movers = np.zeros(len(states), np.int8)
-        game.kernel(_mover_lister)(states, movers)
+        states = record.positions(game) if is_finished else game.blanks(0)
+        movers = np.zeros(max(len(states) - 1, 0), np.int8)
+        game.kernel(_mover_lister)(states[:-1], movers)
         found.movers.append(movers)
+        found.ends.append(states[-1:].copy() if record.ending in ("", MAX_PLIES) else game.blanks(0))
     return found
 
 
@@ -130,6 +134,9 @@ class Window:
         self._plies = np.zeros(0, np.int64)  # of each game
         self._entries = np.zeros(0, np.int64)  # of each game's policies
         self._outcomes = np.zeros((0, players), np.float32)
+        board = game.rules.observation[1:] if game.rules.ownership is not None else (0, 0)
+        self._shares = np.zeros((0, players, players, *board), np.float32)  # of cells at the end, in each player's view
+        self._scores = np.zeros((0, players), np.float32)
         self._moves = np.zeros(0, np.int32)
         self._movers = np.zeros(0, np.int8)
         self._useful = np.zeros(0, bool)  # a position to learn from
@@ -178,6 +185,10 @@ class Window:
             self._plies = _joined(self._plies, [len(record) for record in records])
             self._entries = _joined(self._entries, [len(record.visits) for record in records])
             self._outcomes = _joined(self._outcomes, [record.outcome for record in records])
+            shares, scores = self._finals(
+                [end for end, movers in zip(games.ends, games.movers, strict=True) if len(movers)]
+            )
+            self._shares, self._scores = np.concatenate([self._shares, shares]), np.concatenate([self._scores, scores])
             self._moves = _joined(self._moves, *(record.moves for record in records))
             self._movers = _joined(self._movers, *(movers for movers in games.movers if len(movers)))
             self._useful = _joined(self._useful, *useful)
@@ -190,6 +201,20 @@ class Window:
         self._index()
         return self.made - before
 
+    def _finals(self, ends: list[GameStates]) -> tuple[Array, Array]:
+        """Ownership [n, viewers, P, rows, columns] and scores [n, P] of the games that end there; NaN for those broken off."""
+        rules = self.game.rules
+        shares, scores = (
+            np.full((len(ends), *each.shape[1:]), np.nan, np.float32) for each in (self._shares, self._scores)
+        )
+        if rules.ownership is not None or rules.score is not None:
+            known = np.array([len(each) > 0 for each in ends], np.bool_)
+            states = np.concatenate([self.game.blanks(0), *ends])
+            found = [np.zeros((len(states), *each.shape[1:]), np.float32) for each in (shares, scores)]
+            self.game.kernel(finals)(states, *found)
+            shares[known], scores[known] = found
+        return shares, scores
+
     def _forget(self) -> None:
         """Drop the oldest games as long as enough positions remain without them."""
         ends = np.cumsum(self._plies)
@@ -198,7 +223,7 @@ class Window:
         games = int(np.searchsorted(-left, -self.settings.size(self.made), side="right"))
         if games:
             plies, entries = int(ends[games - 1]), int(self._entries[:games].sum())
-            for name in ("_firsts", "_plies", "_entries", "_outcomes"):
+            for name in ("_firsts", "_plies", "_entries", "_outcomes", "_shares", "_scores"):
                 setattr(self, name, getattr(self, name)[games:].copy())
             for name in ("_moves", "_movers", "_useful", "_taught", "_counts", "_utilities"):
                 setattr(self, name, getattr(self, name)[plies:].copy())
@@ -226,6 +251,8 @@ class Window:
             target = kind.target(self, plies)
             if kind.turns_as == "policy":
                 _, target = self._symmetries.turn(which, batch.observations, target)
+            elif kind.turns_as == "planes":
+                target = self._symmetries.turn_planes(which, target)
             further[name] = target
         return batch._replace(observations=observations, policies=policies, legal=legal, auxiliary=further)
 
@@ -249,6 +276,17 @@ class Window:
         """[n]: who moves, `CHANCE` where chance does."""
         found: Array = self._movers[plies]
         return found
+
+    def ownership(self, plies: Array) -> Array:
+        """float32 [n, P, rows, columns]: whose each cell is at the end, relative: 0 = mover; NaN where the game was broken off."""
+        found: Array = self._shares[self._games_of(plies), self.movers(plies)]
+        return found
+
+    def scores(self, plies: Array) -> Array:
+        """float32 [n, P]: at the end, as shares of the largest score, relative: 0 = mover; NaN where the game was broken off."""
+        seats = (self.movers(plies)[:, None] + np.arange(self.game.players)) % self.game.players
+        found: Array = np.take_along_axis(self._scores[self._games_of(plies)], seats, 1) / self.game.rules.largest_score
+        return found.astype(np.float32)
 
     def has_policy(self, plies: Array) -> Array:
         """bool [n]: there is a policy target."""

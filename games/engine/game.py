@@ -122,6 +122,20 @@ class Game:
         self._features(state, self._viewer(state, player), values)
         return dict(zip(self.rules.feature_names, values.tolist(), strict=True))
 
+    def ownership(self, state: GameState, player: int) -> Planes:
+        """Whose each cell of a finished game is, from the view of `player`: [players, rows, columns]."""
+        if self.rules.ownership is None:
+            raise UserError(f"{self.name} does not declare ownership")
+        planes = np.zeros((self.players, *self.rules.observation[1:]), np.float32)
+        self._ownership(state, player, planes)
+        return planes
+
+    def scores(self, state: GameState) -> tuple[float, ...]:
+        """Of a finished game, by player."""
+        if self.rules.score is None:
+            raise UserError(f"{self.name} does not declare scores")
+        return tuple(float(self._score(state, player)) for player in range(self.players))
+
     def key(self, state: GameState) -> int:
         """64 bits; equal for equal positions."""
         return int(self._key(state))
@@ -416,4 +430,6 @@ class Game:
     _chance = cached_property(lambda self: self._compiled("chance"))
     _observe = cached_property(lambda self: self._compiled("observe"))
     _features = cached_property(lambda self: self._compiled("features"))
+    _ownership = cached_property(lambda self: self._compiled("ownership"))
+    _score = cached_property(lambda self: self._compiled("score"))
     _key = cached_property(lambda self: self._compiled("key"))

@@ -15,7 +15,7 @@ import numpy as np
 from base.bits import U
 from base.seeds import below, mix, uniform
 from games.engine.rules import CHANCE, Rules
-from games.types import Actions, Bits, Counts, Features, GameState, GameStates, Planes, Rng, Utilities, Words
+from games.types import Actions, Array, Bits, Counts, Features, GameState, GameStates, Planes, Rng, Utilities, Words
 
 
 def perft(rules: Rules) -> Callable[..., int]:
@@ -181,8 +181,10 @@ ANSWERS = (
     "features",
     "gain",
     "tactical_actions",
+    "ownership",
+    "score",
 )
-TO_MOVE, LEGAL, TERMINAL, UTILITY, ODDS, KEY, OBSERVE, FEATURES, GAIN, TACTICAL = range(len(ANSWERS))
+TO_MOVE, LEGAL, TERMINAL, UTILITY, ODDS, KEY, OBSERVE, FEATURES, GAIN, TACTICAL, OWNERSHIP, SCORE = range(len(ANSWERS))
 
 
 def recorded_game(rules: Rules) -> Callable[..., int]:
@@ -205,7 +207,10 @@ def recorded_game(rules: Rules) -> Callable[..., int]:
     features = rules.features or (lambda state, player, values: None)
     gain = rules.gain or (lambda state, action: 0.0)
     chance = rules.chance or (lambda state, action: 0.0)
+    ownership = rules.ownership or (lambda state, player, planes: None)
+    score = rules.score or (lambda state, player: 0.0)
     sample, players, max_legal = sampler(rules), rules.players, rules.max_legal
+    owned = (players, *rules.observation[1:])
 
     def number(value: float | np.float32) -> Bits:
         return U(np.int64(np.floor(value * 1048576.0)))
@@ -243,6 +248,11 @@ def recorded_game(rules: Rules) -> Callable[..., int]:
             if over:
                 for player in range(players):
                     digest[UTILITY] = fold(digest[UTILITY], number(utility(state, player)))
+                    digest[SCORE] = fold(digest[SCORE], number(score(state, player)))
+                    shares = np.zeros(owned, np.float32)
+                    ownership(state, player, shares)
+                    for entry in shares.flat:
+                        digest[OWNERSHIP] = fold(digest[OWNERSHIP], number(entry))
                 return ply
             digest[TO_MOVE] = U(to_move(state) + 2)
             n = legal_actions(state, actions)
@@ -298,6 +308,21 @@ def one_sided_game(rules: Rules) -> Callable[..., int]:
         return most
 
     return one_sided_game
+
+
+def finals(rules: Rules) -> Callable[..., None]:
+    """What finished games are scored by: finals(states [n], shares [n, viewers, players, rows, columns], scores [n, players])."""
+    ownership = rules.ownership or (lambda state, player, planes: None)
+    score = rules.score or (lambda state, player: 0.0)
+    players = rules.players
+
+    def finals(states: GameStates, shares: Array, scores: Array) -> None:
+        for i in range(len(states)):
+            for player in range(players):
+                ownership(states[i], player, shares[i, player])
+                scores[i, player] = score(states[i], player)
+
+    return finals
 
 
 def draws(rules: Rules) -> Callable[..., None]:

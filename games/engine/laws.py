@@ -29,6 +29,7 @@ from games.engine.view_laws import (
     keys_identify_positions,
     names_and_texts_parse_back,
     observations_determine_moves,
+    scores_agree_with_utilities,
     symmetries_hold,
 )
 
@@ -47,6 +48,7 @@ LAWS: tuple[Law, ...] = (
     symmetries_hold,
     keys_identify_positions,
     features_are_antisymmetric,
+    scores_agree_with_utilities,
     names_and_texts_parse_back,
     changed_bytes_stay_in_memory,
     tactical_actions_have_a_gain,

@@ -253,7 +253,13 @@ def reading_functions(test: GameUnderTest, state: GameState) -> dict[str, Callab
     if features := rules.features:
         functions["features"] = lambda state: features(state, 0, values)
     if game.is_terminal(state):
-        return functions | {"utility": lambda state: rules.utility(state, 0)}
+        functions["utility"] = lambda state: rules.utility(state, 0)
+        if ownership := rules.ownership:
+            shares = np.zeros((rules.players, *rules.observation[1:]), np.float32)
+            functions["ownership"] = lambda state: ownership(state, 0, shares)
+        if score := rules.score:
+            functions["score"] = lambda state: score(state, 0)
+        return functions
     functions["to_move"] = rules.to_move
     functions["tactical_actions"] = lambda state: rules.tactical_actions(state, actions)
     if legal and game.to_move(state) != CHANCE:

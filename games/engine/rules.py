@@ -114,6 +114,16 @@ class Rules:
     """What one such unit is worth: EVAL = tanh(weight_unit · w·f), the utility expected."""
     material: Sequence[str] = ()
     """Features that count material, the first the unit (chess: pawns). A fitted EVAL is shown in it, and also fitted to these alone."""
+    ownership: Callable[[GameState, Integer, Planes], None] | None = None
+    """ownership(state, player, planes): whose each cell is when the game is over, from the view of `player`: planes[i] is 1 where it is
+    the i-th player's, counted from `player`, or a share where it is several players'. `planes` (float32, players × the rows and columns
+    of `observation`) arrives all zeros. A target for networks in training."""
+    score: Callable[[GameState, Integer], float] | None = None
+    """score(state, player): the points, discs or boxes of a finished game that decide it: of two players, the one with the greater
+    score has the greater utility. Where cells are owned it counts them, up to a number that is the same in all games (komi). A target
+    for networks in training, as a share of `largest_score`."""
+    largest_score: float = 0.0
+    """No score is farther from 0."""
 
     # ── for search ──
     key: Callable[[GameState], Bits] = DERIVED
@@ -194,6 +204,8 @@ class Rules:
         channels, rows, columns = self.observation
         for symmetry in self.symmetries:
             symmetry.check(self.actions, channels * rows * columns)
+            if self.ownership is not None and not symmetry.turns_planes(channels, rows * columns):
+                raise UserError(f"ownership: expected symmetries that turn all planes alike, got '{symmetry.name}'")
         if self.policy_planes * rows * columns > self.actions:
             raise UserError(
                 f"policy_planes: expected at most {self.actions // (rows * columns)}, for there are {self.actions} actions "
@@ -261,6 +273,10 @@ class Rules:
         ):
             raise UserError(
                 f"action_view: expected a permutation of the {self.actions} actions for each of {self.players} players"
+            )
+        if (self.score is None) != (self.largest_score == 0) or not 0 <= self.largest_score < float("inf"):
+            raise UserError(
+                f"largest_score: expected a number above 0 with score, and none without; got {self.largest_score:g}"
             )
         if not bool(self.endgames) == (self.endgame_index is not None) == (self.endgame_position is not None):
             raise UserError("endgames, endgame_index and endgame_position: expected all three or none")

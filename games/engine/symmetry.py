@@ -24,6 +24,11 @@ class Symmetry:
     observation: Actions
     actions: Actions
 
+    def turns_planes(self, channels: int, cells: int) -> bool:
+        """Whether it turns each plane into itself, and all in the same way."""
+        planes = np.asarray(self.observation).reshape(channels, cells) - cells * np.arange(channels)[:, None]
+        return bool((planes == planes[0]).all() and (planes[0] >= 0).all() and (planes[0] < cells).all())
+
     def check(self, actions: int, entries: int) -> None:
         for what, table, size in (("actions", self.actions, actions), ("observation", self.observation, entries)):
             if sorted(np.asarray(table).tolist()) != list(range(size)):

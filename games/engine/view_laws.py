@@ -14,7 +14,7 @@ from games.engine.game_under_test import GameUnderTest, Position, RandomGame
 from games.engine.quick_laws import Breach, law
 from games.engine.rules import CHANCE
 from games.engine.trial import place_of, seen_of
-from games.types import Actions
+from games.types import Actions, Planes
 
 MUTATED, MUTATIONS = 40, 10  # positions, and changes of each
 
@@ -75,6 +75,11 @@ def replay_turned(test: GameUnderTest, name: str, observation: Actions, actions:
             both = game.is_terminal(state) and game.is_terminal(image)
             if not both or game.utility(state) != game.utility(image):
                 raise Breach(function, "the turned game ends differently", position)
+            if test.rules.ownership is not None:
+                for player in range(test.rules.players):
+                    shares, others = game.ownership(state, player), game.ownership(image, player)
+                    if not np.array_equal(turned_cells(observation, shares), others):
+                        raise Breach(f"{function} or ownership", "the turned game has other owners", position)
             return
         mover = game.to_move(state)
         if mover is None or mover == CHANCE:
@@ -143,6 +148,62 @@ def features_are_antisymmetric(test: GameUnderTest) -> str:
                 seen = f"'{name}' is {values[0]:g} for player 0 and {values[1]:g} for player 1"
                 raise Breach("features", seen, position)
     return f"{len(test.positions)} positions"
+
+
+@law("ownership is shares of cells; who has the greater score has the greater utility; scores count the cells owned")
+def scores_agree_with_utilities(test: GameUnderTest) -> str:
+    game, rules, ends = test.game, test.rules, 0
+    if rules.ownership is None and rules.score is None:
+        return "it has neither"
+    beyond: dict[
+        tuple[int, int], tuple[float, Position]
+    ] = {}  # of two players, the difference that owned cells do not explain
+    for played in test.random_games:
+        position = Position(played, played.plies)
+        if not game.is_terminal(position.state):
+            continue
+        ends += 1
+        cells = owned_cells(test, position)
+        scores = game.scores(position.state) if rules.score is not None else None
+        utilities = game.utility(position.state)
+        for scored in scores or ():
+            if not abs(scored) <= rules.largest_score:
+                raise Breach(
+                    "score or largest_score", f"a score of {scored:g}; the largest is {rules.largest_score:g}", position
+                )
+        for one, other in itertools.combinations(range(rules.players if scores else 0), 2):
+            assert scores is not None
+            lead = scores[one] - scores[other]
+            if np.sign(lead) != np.sign(utilities[one] - utilities[other]):
+                raise Breach("score or utility", f"scores {scores} and utilities {utilities}", position)
+            if cells is not None:
+                unexplained = lead - (cells[one] - cells[other])
+                before, first = beyond.setdefault((one, other), (unexplained, position))
+                if abs(unexplained - before) > 1e-4:
+                    seen = f"scores {scores}, cells owned {cells}; other than after {path_or_start(test, first)}, {before:g} apart"
+                    raise Breach("score or ownership", seen, position)
+    return f"{ends} ends"
+
+
+def owned_cells(test: GameUnderTest, position: Position) -> list[float] | None:
+    """How many cells each player owns; None where the game does not declare it."""
+    if test.rules.ownership is None:
+        return None
+    views = [test.game.ownership(position.state, player) for player in range(test.rules.players)]
+    for player, shares in enumerate(views):
+        if not (shares >= 0).all() or not (shares.sum(0) <= 1 + 1e-6).all():
+            raise Breach("ownership", "a share below 0, or a cell of which more than 1 is owned", position)
+        if not np.allclose(np.roll(shares.sum((1, 2)), player), views[0].sum((1, 2))):
+            seen = f"players own {np.roll(shares.sum((1, 2)), player)} cells in the view of player {player}, in that of player 0"
+            raise Breach("ownership", f"{seen} {views[0].sum((1, 2))}", position)
+    return [float(count) for count in views[0].sum((1, 2))]
+
+
+def turned_cells(observation: Actions, shares: Planes) -> Planes:
+    """Planes of cells, turned as the first plane of an observation is."""
+    flat = shares.reshape(len(shares), -1)
+    found: Planes = flat[:, observation[: flat.shape[1]]].reshape(shares.shape)
+    return found
 
 
 @law("an action's name is one word and leads back to it; a position's text leads back to it")
