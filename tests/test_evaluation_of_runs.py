@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from miniature import GAME, Quiet, run, tiny
 
+from arena import drawn_positions
 from arena.drawn_positions import draw_positions
 from arena.ladder.reference_players import ReferencePlayers, reference_players
 from arena.ladder.results import LadderResults, default_file
 from arena.ladder.scale import Scale
+from arena.released_positions import released
 from base.errors import UserError
 from base.local_workers import opened as opened_workers
 from checkpoints import Card, all_of, best, latest, read_card, save, verify, write_card
@@ -189,11 +191,20 @@ def test_ctrl_c_in_an_evaluation_stops_the_run_and_keeps_what_was_played(tmp_pat
     assert len(blocks(file)) == 2
 
 
-def test_solved_positions_of_an_evaluation_are_not_of_the_first_fifth() -> None:
+def test_drawn_positions_of_an_evaluation_are_not_of_the_first_fifth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawn_positions, "DRY", 25)  # games without anything new, before no more is looked for
     stages = [
         {solved.stage for solved in draw_positions(GAME, 40, 1, 0, first_stage=first).positions} for first in (0, 1)
     ]
     assert stages[0] - stages[1] == {0}
+
+
+def test_an_evaluation_takes_positions_of_the_released_set_as_they_are(tmp_path: Path) -> None:
+    arena = ArenaEvaluation(replace(QUICK, sample=30), 0, tmp_path / "ladder.sqlite")
+    game = load("connect_four")
+    solved, whole = arena._solved(game), released(game)
+    assert whole is not None and len(solved) == 30
+    assert all(each in whole.positions for each in solved) and any(each.is_hard for each in solved)
 
 
 @pytest.mark.parametrize(
