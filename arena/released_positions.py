@@ -66,6 +66,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--first-stage", type=int, default=0, metavar="K", help="leave out the first K fifths of the game"
     )
+    parser.add_argument("--out", metavar="FILE", help="instead of the game's file in arena/positions/")
     add_workers(parser)
     options = parser.parse_args(argv)
     check_numbers(options)
@@ -85,8 +86,9 @@ def make(options: argparse.Namespace) -> int:
     words = ["python", "-m", "arena.released_positions", options.game, "--count", options.count, "--seed", options.seed]
     words += ["--first-stage", options.first_stage] if options.first_stage else []
     hard = sum(each.is_hard is True for each in sample.positions)
-    write_sample(file_of(game), game, sample, {"command": shlex.join(map(str, words)), "hard": hard})
-    print(f"{file_of(game)}: {len(sample.positions)} positions, {hard} of them hard")
+    path = file_of(game) if options.out is None else Path(options.out)
+    write_sample(path, game, sample, {"command": shlex.join(map(str, words)), "hard": hard})
+    print(f"{path}: {len(sample.positions)} positions, {hard} of them hard")
     return 0
 
 

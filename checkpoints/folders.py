@@ -58,11 +58,12 @@ def newest_whole(run: StrPath, game: Game, say: Callable[[str], None]) -> Path |
 
 
 def best(run: StrPath) -> Path:
-    """The checkpoint of the highest measured Elo in a run's folder, the newer of equals."""
-    rated = [(card.elo.value, path) for path, card in _cards(run) if card.elo is not None]
+    """The checkpoint of the highest measured Elo in a run's folder, the newer of equals; the first one, which has learned from no game,
+    only where no other is rated: in a small game a search alone may be as strong."""
+    rated = [(int(path.name), card.elo.value, path) for path, card in _cards(run) if card.elo is not None]
     if not rated:
         raise UserError(f"{run}: expected a run with checkpoints that have an Elo, found none")
-    return max(rated, key=lambda pair: (pair[0], int(pair[1].name)))[1]
+    return max(rated, key=lambda each: (each[0] > 0, each[1], each[0]))[2]
 
 
 def keep_every(run: StrPath, n: int, current: Path | None = None) -> list[Path]:

@@ -390,6 +390,11 @@ def test_keeping_every_so_many_keeps_the_newest_and_the_best_too(stores):
         keep_every(run, 0)
 
 
+def test_the_best_has_learned_where_any_that_has_is_rated(stores):
+    assert int(folders.best(run_with(stores, "first", [50.0, 3.0, 7.0, None])).name) == 20
+    assert int(folders.best(run_with(stores, "second", [50.0, None])).name) == 0
+
+
 def test_a_text_means_one_checkpoint(stores, monkeypatch):
     run = run_with(stores, "first", [None, 3.0, 1.0])
     released = folders.game_folder(load_game("othello:size=6")) / "small"

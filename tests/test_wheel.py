@@ -31,6 +31,7 @@ COMMANDS = {
         "ladder tic_tac_toe --games 2 --workers 0",
         "match tic_tac_toe net:first,sims=4 net:tic_tac_toe/small,sims=4 --games 2 --workers 0",
     ],
+    "arena.released_positions": ["nim --count 5 --workers 0 --out set.jsonl"],
     "games": ["list", "show tree:two_ply.json"],
     "games.formats": ["tic_tac_toe runs/first/games"],
     "selfplay": ["inspect runs/first/games"],
@@ -38,6 +39,8 @@ COMMANDS = {
     "classical.book": ["build tic_tac_toe runs/first/games --out book"],
     "classical.tables": ["tic_tac_toe"],
     "classical.alphabeta.probcut": ["tic_tac_toe --positions 20 --depth 3 --random 3 --out probcut.json"],
+    "classical.eval": ["chess --export mine.eval.json", "chess --eval mine.eval.json --moves e4"],
+    "mcts.ucb1": ["60/79 1/10 2/11"],
     "monitor.metrics": [""],
     "train.keys": [""],
 }

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from arena.choose import answer, state_of
-from arena.players import make_player, pack_player
+from arena.players import make_player
 from base.errors import UserError
 from games import load
 from games.formats.words import action_of, played
@@ -40,6 +40,5 @@ def test_a_line_may_have_a_position_and_moves_from_there(chess):
     state = state_of(chess, f"position:{fen} moves Qd7 Kf1")
     assert chess.text(state) == "8/3Q4/8/8/8/4K3/8/5k2 w - - 2 2"
     assert chess.text(state_of(chess, f"position:{fen}")) == fen
-    packed = pack_player(make_player("alphabeta:depth=3", chess))
-    found = json.loads(answer("chess", packed, f"position:{fen} moves Qd7 Kf1"))
+    found = json.loads(answer(chess, make_player("alphabeta:depth=3", chess), f"position:{fen} moves Qd7 Kf1"))
     assert found["value"] == 1 and found["action"] in {"d7g4", "d7h3"}
