@@ -1,6 +1,7 @@
 """The checkpoint store at the command line.
 
 python -m checkpoints list                     # all runs and what is released; or: list runs/first
+python -m checkpoints released                 # the nets that come with the program, as players are given them, with Elo
 python -m checkpoints show first               # the card of a run's newest checkpoint; first/4000, first/best, a folder, a hash
 python -m checkpoints verify runs/first        # undamaged, and as its card has it? exit code 1 if not
 python -m checkpoints release first/best small # copy it to those that come with the program, as GAME/small
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ def parser() -> Arguments:
     added.set_defaults(run=run_list)
     added.add_argument("path", nargs="?", metavar="PATH", help="a run's name or folder; without it, everything")
     added.add_argument("--json", action="store_true", help="one JSON array")
+    added = commands.add_parser("released", help="list the nets that come with the program")
+    added.set_defaults(run=run_released)
+    added.add_argument("--json", action="store_true", help="one JSON array")
     added = commands.add_parser("show", help="show one card")
     added.set_defaults(run=run_show)
     added.add_argument("path", metavar="PATH", help="a run, RUN/STEP, RUN/best, a checkpoint's folder, a hash")
@@ -54,14 +58,23 @@ def parser() -> Arguments:
 
 def run_list(options: argparse.Namespace) -> int:
     paths = _meant(options.path) if options.path is not None else list(folders.everything())
-    if options.json:
-        print(json.dumps([_as_object(path) for path in paths], ensure_ascii=False))
+    return _print({str(path): path for path in paths}, options.json)
+
+
+def run_released(options: argparse.Namespace) -> int:
+    return _print({folders.called(path): path for path in folders.released()}, options.json)
+
+
+def _print(paths: Mapping[str, Path], as_json: bool) -> int:
+    """A line for each, under its name."""
+    if as_json:
+        print(json.dumps([{"name": name} | _as_object(path) for name, path in paths.items()], ensure_ascii=False))
         return 0
     if not paths:
         print("no checkpoints yet")
-    width = max((len(str(path)) for path in paths), default=0)
-    for path in paths:
-        print(f"{path!s:{width}}  {_line(path)}")
+    width = max(map(len, paths), default=0)
+    for name, path in paths.items():
+        print(f"{name:{width}}  {_line(path)}")
     return 0
 
 

@@ -144,7 +144,12 @@ def everything() -> Iterator[Path]:
     """Every checkpoint under `runs/` and every released one."""
     for run in sorted(RUNS.iterdir()) if RUNS.is_dir() else []:
         yield from all_of(run)
-    yield from (path for path in sorted(RELEASED.glob("*/*")) if _is_checkpoint(path))
+    yield from released()
+
+
+def released() -> list[Path]:
+    """Those that come with the program."""
+    return [path for path in sorted(RELEASED.glob("*/*")) if _is_checkpoint(path)]
 
 
 def release(path: Path, game: Game, name: str, note: str = "") -> Path:

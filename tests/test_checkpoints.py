@@ -444,6 +444,16 @@ def test_an_unknown_text_is_one_line(stores, text, words):
 # ── at the command line ──
 
 
+def test_released_nets_are_listed_by_the_names_that_players_take(capsys):
+    assert main(["released"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert main(["released", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [line.split()[0] for line in lines] == [each["name"] for each in found] and len(found) >= 2
+    for each in found:
+        assert folders.resolve(each["name"], load_game(each["game"])).samefile(each["path"])
+
+
 def test_list_show_verify(stores, capsys):
     assert main(["list"]) == 0
     assert capsys.readouterr().out == "no checkpoints yet\n"

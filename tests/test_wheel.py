@@ -35,7 +35,7 @@ COMMANDS = {
     "games": ["list", "show tree:two_ply.json"],
     "games.formats": ["tic_tac_toe runs/first/games"],
     "selfplay": ["inspect runs/first/games"],
-    "checkpoints": ["list", "show first"],
+    "checkpoints": ["list", "released", "show first"],
     "classical.book": ["build tic_tac_toe runs/first/games --out book"],
     "classical.tables": ["tic_tac_toe"],
     "classical.alphabeta.probcut": ["tic_tac_toe --positions 20 --depth 3 --random 3 --out probcut.json"],
