@@ -16,6 +16,7 @@ from pathlib import Path
 
 from base.errors import UserError, nearest
 from base.files import StrPath, remove_leftovers
+from base.options import split
 from checkpoints.card import Card
 from checkpoints.store import CARD, load, read_card, save, verify
 from games import Game
@@ -95,7 +96,7 @@ def resolve(text: str, game: Game | None = None) -> Path:
     | NAME/4000, NAME/best  | of that run, by step; the one of the highest Elo                  |
     | NAME@4000             | the same, as tables have it                                       |
     | a folder              | a checkpoint, or the newest of a run                              |
-    | NAME, GAME/NAME       | released for the game                                             |
+    | NAME, GAME/NAME       | released for the game, which may be given without its options     |
     | 8 to 64 digits        | by the hash of its weights, among the runs and the released ones  |
     """
     text = text.strip()
@@ -201,9 +202,11 @@ def _as_folder(path: Path) -> Path | None:
 def _released(text: str, game: Game | None) -> Path | None:
     if not re.fullmatch(r"[\w.+-]+(/[\w.+-]+)?", text) or ".." in text.split("/"):
         return None
-    folder = game_folder(game) if game is not None and "/" not in text else RELEASED
-    path = folder / text
-    return path if _is_checkpoint(path) else None
+    kind, _, name = text.rpartition("/")
+    paths = [RELEASED / text] if kind else []
+    if game is not None and kind in ("", split(game.name)[0]):  # `othello/best` for othello:size=8
+        paths.append(game_folder(game) / name)
+    return next(filter(_is_checkpoint, paths), None)
 
 
 def _by_hash(text: str, game: Game | None) -> Path | None:

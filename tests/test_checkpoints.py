@@ -418,6 +418,7 @@ def test_a_text_means_one_checkpoint(stores, monkeypatch):
     }.items():
         assert resolve(text) == path, text
     assert resolve("small", load_game("othello:size=6")) == released
+    assert resolve("othello/small", load_game("othello:size=6")) == released
     assert resolve(short, GAME) == folder_of(run, 10)
 
 
