@@ -116,9 +116,8 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
 
     def add_overload(self, result: Any) -> None:
         super().add_overload(result)
-        for (
-            environment
-        ) in result._find_referenced_environments():  # of the functions in it; from the disk, numba sets them itself
+        # Of the functions in it; those of code from the disk are set by numba itself.
+        for environment in result._find_referenced_environments():
             result.library.codegen.set_env(environment.env_name, environment)
 
     def _compile_counting(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
