@@ -92,9 +92,10 @@ def curves(
     last: float = 0.0,
     width: int = WIDTH,
     height: int = HEIGHT,
+    over: str = "games",
 ) -> str:
-    """Over games; '' where there are none. `is_share`: values in [0, 1], shown in per cent. `floor`: a value that the axis reaches.
-    `last`: games of the whole run."""
+    """Over games, or what `over` names; '' where there are none. `is_share`: values in [0, 1], shown in per cent. `floor`: a value that
+    the axis reaches. `last`: games of the whole run."""
     known = [thinned(each) for each in found if len(each.values)]
     if not known:
         return ""
@@ -105,7 +106,8 @@ def curves(
     low, high = low - space * (low != floor), high + space
     if is_share:
         low, high = max(low, 0.0), min(high, 1.0)
-    frame = Frame(max([last, *(each.games[-1] for each in known)]), low, high, unit, is_share, width, height)
+    end = max([last, *(each.games[-1] for each in known)])
+    frame = Frame(end, low, high, unit, is_share, width, height, over=over)
     parts = frame.opening(", ".join(each.name for each in known))
     parts += [_band(frame, each) for each in known if each.low]
     for mark in marks:
@@ -131,7 +133,7 @@ def shares(
     columns = [Curve(name, games, values) for name, values in parts.items()]
     columns = [thinned(each, 40) for each in columns]
     frame = Frame(len(columns[0].games), 0.0, 1.0, "share of the whole", True, width, height)
-    drawn = frame.opening(", ".join(names), is_by_games=False)
+    drawn = frame.opening(", ".join(names), has_ticks=False)
     middles = []
     for k, at in enumerate(columns[0].games):
         below = 0.0
@@ -160,8 +162,8 @@ def reliability(found: Mapping[str, Sequence[Bin]], width: int = WIDTH, height: 
     known = {name: bins for name, bins in found.items() if bins}
     if not known:
         return ""
-    frame = Frame(1.0, -1.05, 1.05, "outcome, mean", False, width, height, least=-1.0)
-    drawn = frame.opening(", ".join(known), x_name="expected utility, mean")
+    frame = Frame(1.0, -1.05, 1.05, "outcome, mean", False, width, height, -1.0, "expected utility, mean")
+    drawn = frame.opening(", ".join(known))
     drawn.append(
         f'<line class="mark" x1="{frame.x(-1)}" y1="{frame.y(-1)}" x2="{frame.x(1)}" y2="{frame.y(1)}"/>'
         f'<text x="{frame.x(0.98)}" y="{frame.y(0.98) - 6}" text-anchor="end">perfect</text>'
@@ -242,8 +244,9 @@ class Frame:
         width: int,
         height: int,
         least: float = 0.0,
+        over: str = "games",
     ) -> None:
-        self.least, self.most = least, most if most > least else least + 1
+        self.least, self.most, self.over = least, most if most > least else least + 1, over
         self.low, self.high = low, high if high > low else low + 1
         self.unit, self.is_share, self.width, self.height = unit, is_share, width, height
         self.right = width - (112 if width <= WIDTH else 170)
@@ -259,7 +262,7 @@ class Frame:
     def text(self, value: float) -> str:
         return f"{100 * value:.3g}%" if self.is_share else plain(value)
 
-    def opening(self, about: str, is_by_games: bool = True, x_name: str = "games") -> list[str]:
+    def opening(self, about: str, has_ticks: bool = True) -> list[str]:
         """The drawing's first line, the axes and their ticks."""
         found = [_svg(self.width, self.height, f"{about}: {self.unit}")]
         found.append(f'<text x="2" y="10">{escape(self.unit)}</text>')
@@ -269,13 +272,13 @@ class Frame:
                 f'<line class="axis" x1="{LEFT}" x2="{self.right}" y1="{y}" y2="{y}"/>'
                 f'<text x="{LEFT - 5}" y="{y + 4}" text-anchor="end">{self.text(tick)}</text>'
             )
-        if is_by_games:
+        if has_ticks:
             foot = self.height - BOTTOM
             for tick in ticks(self.least, self.most, self.width // 110):
-                name = count(tick) if self.least == 0 else plain(tick)
+                name = count(tick) if self.over == "games" else plain(tick)
                 found.append(f'<text x="{self.x(tick)}" y="{foot + 14}" text-anchor="middle">{name}</text>')
             middle = (LEFT + self.right) / 2
-            found.append(f'<text x="{middle}" y="{foot + 29}" text-anchor="middle">{escape(x_name)}</text>')
+            found.append(f'<text x="{middle}" y="{foot + 29}" text-anchor="middle">{escape(self.over)}</text>')
         return found
 
 
@@ -293,7 +296,8 @@ def _curve(frame: Frame, curve: Curve) -> str:
     if len(points) <= DOTTED:
         size = 3.5 if len(points) == 1 else 2.2
         for (x, y), games, value in zip(points, curve.games, curve.values, strict=True):
-            words = f"{curve.name} after {games:,.0f} games: {frame.text(value)}"
+            at = f"{games:,.0f}" if frame.over == "games" else plain(games)
+            words = f"{curve.name} after {at} {frame.over}: {frame.text(value)}"
             parts.append(
                 f'<circle class="f{curve.hue}" cx="{x}" cy="{y}" r="{size}"><title>{escape(words)}</title></circle>'
             )
