@@ -5,8 +5,8 @@
         rules.result(state, action)
     overflows.found                 # a list of `Overflow`, one per place in the rules
 
-Interpreted, such a number wraps around; compiled code computes in 64 bits and cuts off when the number is stored. Words of 64 bits
-are not noted: hashes and sets of bits wrap around on purpose. numpy reports an overflow without its operands, so they are computed again
+Interpreted, such a number wraps around; compiled code computes in 64 bits and cuts off when the number is stored. Words of 64 bits are
+not noted: hashes and sets of bits wrap around on purpose. numpy reports an overflow without its operands: they are computed once more
 from the source of the line, where that has no side effects; an overflow whose operands stay unknown is not noted.
 """
 
