@@ -19,6 +19,7 @@ import hashlib
 import importlib
 import inspect
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -273,6 +274,9 @@ def make_net(
     )
 
 
+DEPTH_LIMITED = ("minimax", "maxn", "expectiminimax", "alphabeta")
+"""Searches that value by EVAL what lies beyond their depth."""
+
 OWN: dict[str, Callable[..., Thinker]] = {
     "random": make_random,
     "human": make_human,
@@ -312,7 +316,20 @@ def options_of(kind: str) -> Options:
 
 def make_player(text: str, game: Game, ready: bool = True) -> Player:
     """The player that `text` describes. An unknown kind, option or value is a one-line error that names what is allowed. `ready`: with
-    all compiled that a move needs."""
+    all compiled that a move needs. Warns, once, where EVAL matters to the player and is 0 everywhere."""
+    player = _made(text, game)
+    if lack := lack_of_eval(player):
+        warnings.warn(lack, stacklevel=1)  # the same place each time, so that equal texts are printed once
+    if ready:
+        _prepare(player)
+    return player
+
+
+def _prepare(player: Player) -> None:
+    getattr(player.thinker, "prepare", lambda: None)()
+
+
+def _made(text: str, game: Game) -> Player:
     kind, options, resolved = parse_player(text)
     path = resolved.pop("book")
     if kind == "net":
@@ -320,12 +337,26 @@ def make_player(text: str, game: Game, ready: bool = True) -> Player:
         resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
         resolved |= search_of(resolved, options)
     thinker: Thinker = options.call(kinds()[kind], resolved, game)
-    if ready:
-        getattr(thinker, "prepare", lambda: None)()
     book = Book.load(path, game) if path is not None else None
     resolved["book"] = path
     name = kind + options.text(by_content(resolved))
     return Player(kind + options.text(resolved), game, thinker, book, resolved.get("seed", 0), resolved.get("ms"), name)
+
+
+def lack_of_eval(player: Player) -> str:
+    """One line if the player values positions by EVAL and EVAL has no weights; empty otherwise."""
+    kind, _, resolved = parse_player(player.text)
+    rules = player.game.rules
+    if kind == "uct":
+        matters, other = resolved["rollout"] < 1 or resolved["rollout_plies"] > 0, "uct with whole random games"
+    else:
+        matters, other = kind in DEPTH_LIMITED and (resolved["depth"] or 0) < rules.max_plies, "uct:sims=1000"
+    if not matters or resolved["eval"] is not None or any(rules.feature_weights or ()):
+        return ""
+    missing = "features" if rules.features is None else "feature_weights"
+    cure = f"write {missing} (docs/your_game.md)" + ("" if rules.features is None else ", name a file with eval=")
+    lack = f"{player.game.name} has no {missing}, so EVAL is 0 at every leaf of {kind} that does not end the game"
+    return f"{lack}; {cure}, or try {other}"
 
 
 def parse_player(text: str) -> tuple[str, Options, dict[str, Any]]:
@@ -450,7 +481,8 @@ def unpack_player(packed: PackedPlayer, game: Game) -> Player:
             folder = cache_folder("players", hashlib.sha256(packed.name.encode()).hexdigest()[:32], option)
             write_bytes(folder / name, content)
             resolved[option] = str(folder if option == "checkpoint" else folder / name)
-    player = make_player(kind + options.text(resolved), game)
+    player = _made(kind + options.text(resolved), game)  # whoever packed it was warned
+    _prepare(player)
     player.text, player.name = packed.text, packed.name
     return player
 

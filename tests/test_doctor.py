@@ -11,6 +11,7 @@ from base.errors import UserError
 from games import load
 from games.engine import laws
 from games.engine.doctor import GameUnderTest, examine
+from games.engine.quick_laws import Breach
 
 SOURCES = {
     name: (Path(games.__file__).parent / f"{name}.py").read_text()
@@ -46,6 +47,13 @@ BUGS = {
         "return 1.0 if state.heaps[0] + 253 > 255 or state.heaps.sum()",
         laws.same_in_three_ways,
         "gain",
+    ),
+    "a small number overflows in every way": (
+        "nim",
+        "state.mover = 1 - state.mover",
+        "state.mover = (1 - state.mover + 127 + 127) % 2",
+        laws.integers_stay_in_range,
+        "result (my_game.py, line ",
     ),
     "an index runs out of its array late in the game": (
         "connect_four",
@@ -272,6 +280,90 @@ def test_chances_that_do_not_sum_to_one_are_named(odds, is_sound, tmp_path):
     path.write_text(DICE.replace("ODDS", odds))
     findings = [(finding.law, finding.function) for finding in examine(load(str(path)), count=50, seconds=1)]
     assert findings == ([] if is_sound else [(laws.probabilities_sum_to_one.sentence, "chance")])
+
+
+NARROW = '''
+import numpy as np
+from base.bits import U
+from base.seeds import mix
+from games import Rules
+
+def game():
+    """The first player passes or counts on until 200 plies are over."""
+    State = np.dtype([("plies", np.uint8), ("count", np.int8), ("word", np.uint64), ("mover", np.int8)])
+    def initial(state):
+        state.word = U(7)
+    def to_move(state):
+        return state.mover
+    def legal_actions(state, actions):
+        actions[0], actions[1] = 0, 1
+        return 2
+    def result(state, action):
+        state.plies += 1
+        state.word = (state.word + U(1)) * U(0x9E3779B97F4A7C15)
+        LINE
+    def is_terminal(state):
+        return state.plies >= 200
+    def utility(state, player):
+        return 1.0 if (state.word & U(1) == 0) == (player == 0) else -1.0
+    return Rules(State, initial, to_move, legal_actions, result, is_terminal, utility,
+                 players=2, actions=2, max_plies=200, history=["plies"])
+'''
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("state.count += int(action)", "127 + 1 is not within int8, -128 to 127; give state.count a wider type"),
+        (
+            "state.count = (state.plies - np.uint8(action) - np.uint8(1)) & 1",
+            "0 - 1 is not within uint8, 0 to 255; write int(state.plies - np.uint8(action)) - int(np.uint8(1))",
+        ),
+        (
+            "state.count = (state.count + 100 + popcount(state.word)) % 5",
+            " is not within int8, -128 to 127; write int(state.count + 100) + popcount(state.word)",
+        ),
+        ("state.count = -np.int8(-128) % 3", "--128 is not within int8, -128 to 127; write -(int(np.int8(-128)))"),
+        ("state.count = (int(state.count) + action + 127) % 3", ""),
+        ("state.word += state.word", ""),
+    ],
+)
+def test_a_narrow_integer_that_overflows_is_named_with_its_line_and_cure_and_a_hash_is_not(line, seen, tmp_path):
+    path = tmp_path / "narrow.py"
+    path.write_text(NARROW.replace("LINE", line).replace("import U\n", "import U, popcount\n"))
+    number = path.read_text().splitlines().index(f"        {line}") + 1
+    if not seen:
+        assert overflow_in(path) is None
+        return
+    breach = overflow_in(path)
+    assert breach is not None
+    assert breach.function == f"result (narrow.py, line {number})"
+    assert seen in breach.seen
+    assert breach.position is not None
+
+
+def overflow_in(path):
+    """What the law finds, without the others, which compile."""
+    test = GameUnderTest(load(str(path)), 20, 1, 2.0)
+    laws.can_be_played.check(test)
+    try:
+        laws.integers_stay_in_range.check(test)
+    except Breach as breach:
+        return breach
+    return None
+
+
+def test_a_counter_that_overflows_only_where_nobody_plays_at_random_is_named(tmp_path):
+    path = tmp_path / "narrow.py"
+    ends = "return state.plies >= 200 or state.word & U(31) == 0"
+    path.write_text(
+        NARROW.replace("LINE", "if action == 0:\n            state.word = U(1)\n        state.count += 1")
+        .replace("return state.plies >= 200", ends)
+        .replace('history=["plies"]', 'history=["plies", "count"]')
+    )
+    breach = overflow_in(path)
+    assert breach.seen.startswith("state.count += 1: 127 + 1 is not within int8")
+    assert len(breach.position.moves) == 128
 
 
 def test_an_action_without_a_number_ends_the_examination_without_a_crash(tmp_path):

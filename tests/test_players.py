@@ -1,6 +1,7 @@
 """Players by name, and what `python -m arena choose | explain` does with them."""
 
 import json
+import re
 import resource
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import games
 from arena.choose import rounded
 from arena.players import kinds, make_player, pack_player, parse_player, unpack_player
 from base.errors import UserError
@@ -269,3 +271,45 @@ def test_a_network_searches_by_the_settings_of_its_run_and_the_text_changes_them
 def test_a_wrong_setting_of_search_is_one_line(stored, text, words, trained):
     with pytest.raises(UserError, match=words):
         make_player(f'net:"{trained(**stored)}",sims=5{text}', load("tic_tac_toe"), ready=False)
+
+
+WITHOUT_EVAL = ["alphabeta:depth=3", "alphabeta:ms=5", "minimax:depth=2", "maxn:depth=2", "uct:sims=9,rollout=0.5"]
+
+
+@pytest.fixture
+def nim_without(tmp_path):
+    """Nim from a file, without its features or without their weights."""
+    source = (Path(games.__file__).parent / "nim.py").read_text()
+
+    def made(*what):
+        text = source
+        for each in what:
+            text = re.sub(rf"{each}=(\[.*?\] \* \d+|\[[^]]*\]|\w+),\s*", "", text)
+            assert f"{each}=" not in text
+        path = tmp_path / f"nim_without_{len(what)}.py"
+        path.write_text(text)
+        return load(str(path))
+
+    return made
+
+
+@pytest.mark.parametrize("text", WITHOUT_EVAL)
+def test_a_player_warns_where_eval_matters_and_is_zero_everywhere(text, nim_without):
+    kind = text.split(":")[0]
+    with pytest.warns(UserWarning, match=rf"has no features, so EVAL is 0 at every leaf of {kind} .*; write features "):
+        make_player(text, nim_without("features", "feature_names", "feature_weights"), ready=False)
+    with pytest.warns(UserWarning, match=r"has no feature_weights, .* name a file with eval="):
+        make_player(text, nim_without("feature_weights"), ready=False)
+    make_player(text, load("nim"), ready=False)  # no warning, which would be an error here
+
+
+def test_a_worker_does_not_repeat_the_warning(nim_without):
+    game = nim_without("features", "feature_names", "feature_weights")
+    with pytest.warns(UserWarning, match="has no features"):
+        player = make_player("minimax:depth=2", game, ready=False)
+    unpack_player(pack_player(player), game)
+
+
+@pytest.mark.parametrize("text", ["alphabeta:depth=15", "uct:sims=9", "random", "solver"])
+def test_a_player_that_needs_no_eval_does_not_warn(text, nim_without):
+    make_player(text, nim_without("features", "feature_names", "feature_weights"), ready=False)

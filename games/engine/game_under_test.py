@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +15,7 @@ from base.seeds import Rng, generator
 from base.threads import interruptible
 from games.engine import kernels
 from games.engine.game import Game
+from games.engine.overflow import Overflows
 from games.engine.quick_laws import Answers, Breach, Functions
 from games.types import Actions, GameState, GameStates, Words
 
@@ -72,6 +75,10 @@ class Position:
         return [int(move) for move in self.game.moves[: self.ply]]
 
 
+Replay = Callable[[int], RandomGame]
+"""The first plies of one game."""
+
+
 class GameUnderTest:
     """A game with the random games and positions that the laws check."""
 
@@ -81,6 +88,10 @@ class GameUnderTest:
         self.fields = game.rules.State.names or ()
         self.random_games: list[RandomGame] = []
         self.positions: list[Position] = []
+        self.overflows = Overflows()
+        """Those in the rules, while they were played interpreted."""
+        self.replays: list[tuple[Replay, int]] = []
+        """Of each of them: the game in which it first occurred, and the plies played."""
 
     # ── random games ──
 
@@ -98,7 +109,7 @@ class GameUnderTest:
         actions = np.zeros(rules.max_legal, np.int32)
         planes = np.zeros(rules.observation, np.float32)
         values = np.zeros(max(1, len(rules.feature_names)), np.float32)
-        with np.errstate(over="ignore"):
+        with self.noting(lambda plies: self.play(seed, way, plies), most):
             plies = int(run(states, moves, digests, self.rng(seed), actions, planes, values, most))
         return RandomGame(seed, states[: plies + 1].copy(), moves[:plies].copy(), digests[: plies + 1].copy())
 
@@ -142,6 +153,32 @@ class GameUnderTest:
     def legal(self, state: GameState) -> list[int]:
         """As `legal_actions` lists them, whatever `is_terminal` answers."""
         return self.answers(state).legal
+
+    @contextmanager
+    def noting(self, replay: Replay, most: int) -> Iterator[None]:
+        """Overflows in interpreted play; `replay` plays the first plies of the same game."""
+        try:
+            with np.errstate(invalid="ignore"), self.overflows.noted():  # words as planes do not fit the digests
+                yield
+        finally:
+            self.replays += [(replay, most)] * (len(self.overflows.found) - len(self.replays))
+
+    def position_of_overflow(self, number: int) -> Position:
+        """The first position of its game in whose answers, or in the action that leads there, this one of `overflows` occurs."""
+        place, (replay, most) = self.overflows.found[number].place, self.replays[number]
+        kept = self.overflows, self.replays
+
+        def occurs(plies: int) -> bool:
+            self.overflows, self.replays = Overflows(), []
+            with suppress(Exception):
+                replay(plies)
+            return any(overflow.place == place for overflow in self.overflows.found)
+
+        try:
+            game = replay(bisect.bisect_left(range(most), True, key=occurs))
+        finally:
+            self.overflows, self.replays = kept
+        return Position(game, game.plies)
 
     def alone(self, state: GameState) -> Position:
         """A position that no random game led to."""

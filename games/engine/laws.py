@@ -15,6 +15,7 @@ from games.engine.endgame_laws import endgames_are_numbered, history_draws_no_so
 from games.engine.play_laws import (
     actions_are_listed_once,
     can_be_played,
+    integers_stay_in_range,
     other_functions_change_nothing,
     probabilities_sum_to_one,
     same_in_three_ways,
@@ -36,6 +37,7 @@ from games.engine.view_laws import (
 LAWS: tuple[Law, ...] = (
     can_be_played,
     same_in_three_ways,
+    integers_stay_in_range,
     there_is_a_legal_action,
     actions_are_listed_once,
     games_end,

@@ -69,6 +69,9 @@ def same_in_three_ways(test: GameUnderTest) -> str:
             if difference:
                 ply, function, what = difference
                 seen = f"{what} differs: {way} against compiled with checks; the usual cause is a type (U(1), int(...))"
+                if way == "interpreted" and test.overflows.found:
+                    cause = test.overflows.found[0]
+                    function, seen = cause.place, f"{cause.seen} ({what} differs: interpreted against compiled)"
                 raise Breach(function, seen, Position(checked, ply), f"{seed} games")
         if len(test.positions) < POSITIONS:
             test.keep(checked)
@@ -122,10 +125,10 @@ def last_position(test: GameUnderTest, seed: int) -> Position:
         rules.initial(states[0])
         while not rules.is_terminal(states[-1]) and len(moves) <= rules.max_plies:
             following = states[-1].copy()
-            move = int(sample(states[-1], actions, rng))
+            move = np.int32(sample(states[-1], actions, rng))  # the type that kernels give
             rules.result(following, move)
             states.append(following)
-            moves.append(move)
+            moves.append(int(move))
 
     with np.errstate(over="ignore"), suppress(Exception, Overtime):
         within(PATIENCE, replay)
@@ -166,6 +169,30 @@ ONE_SIDED = {
     kernels.LAST: "always play the last legal action",
     kernels.NO_END: "play on wherever they can",
 }
+
+
+@law("no integer of fewer than 64 bits overflows, in games that go on until max_plies too")
+def integers_stay_in_range(test: GameUnderTest) -> str:
+    for way in () if test.overflows.found else ONE_SIDED:
+        try:
+            within(test.seconds / 8, functools.partial(one_sided_interpreted, test, way, test.rules.max_plies))
+        except OverflowError as error:
+            raise Breach(place_of(error), seen_of(error)) from error
+        except (IndexError, ZeroDivisionError, Overtime):
+            continue  # the law of stopped games plays on, compiled with checks
+    if test.overflows.found:
+        overflow = test.overflows.found[0]
+        raise Breach(overflow.place, overflow.seen, test.position_of_overflow(0))
+    return "all that is played interpreted"
+
+
+def one_sided_interpreted(test: GameUnderTest, way: int, most: int) -> RandomGame:
+    rules = test.rules
+    states, moves, actions = test.game.blanks(most + 2), np.zeros(most, np.int32), np.zeros(rules.max_legal, np.int32)
+    rules.initial(states[0])
+    with test.noting(functools.partial(one_sided_interpreted, test, way), most):
+        plies = kernels.one_sided_game(rules)(states, moves, test.rng(0), actions, way, most)
+    return RandomGame(0, states[: plies + 1], moves[:plies], np.zeros((0, 0), np.uint64))
 
 
 @law("where max_plies stops a game, as it may if nobody plays at random, its utilities are as declared")

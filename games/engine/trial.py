@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import base
 from base.compiler import content_key
 from base.errors import UserError, short
 from base.files import cache_folder
 from base.seeds import Rng, generator
 from base.threads import Overtime, within
 from games.engine import kernels
+from games.engine.overflow import OUTSIDE
 from games.engine.quick_laws import QUICK_LAWS, Answers, Breach, Functions
 from games.engine.rules import Rules
 from games.types import GameState
@@ -135,13 +135,14 @@ def _refusal(game: Game, error: BaseException, moves: list[int]) -> str:
 
 # ── where interpreted rules fail ──
 
-_NOT_RULES = (str(Path(__file__).parent), str(Path(base.__file__).parent), str(Path(np.__file__).parent))
-
 
 def seen_of(error: BaseException) -> str:
     if isinstance(error, Overtime):
         return "it does not end; is there a loop that never ends?"
-    return f"{type(error).__name__}: {error}"
+    cure = (
+        "; compute with int(...), or give the field of State a wider type" if isinstance(error, OverflowError) else ""
+    )
+    return f"{type(error).__name__}: {error}{cure}"
 
 
 def place_of(error: BaseException) -> str:
@@ -156,4 +157,4 @@ def is_of_rules(error: BaseException) -> bool:
 
 
 def _frames_of_rules(error: BaseException) -> list[traceback.FrameSummary]:
-    return [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_RULES)]
+    return [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(OUTSIDE)]
