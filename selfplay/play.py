@@ -26,6 +26,7 @@ batches differ by rounding, and so may their games.
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -148,7 +149,9 @@ class Games:
 
     def __init__(self, queue: GameQueue, slots: int, network: Any) -> None:
         game, settings = queue.game, queue.settings
-        self.queue, self.game, self.network = queue, game, network
+        # The queue owns its games. A reference back would keep their trees and cache until Python looks for cycles.
+        self.queue: GameQueue = weakref.proxy(queue)
+        self.game, self.network = game, network
         self.search = Search(
             game,
             queue.search,

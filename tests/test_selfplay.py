@@ -1,6 +1,8 @@
 """Games of self-play: a function of network, settings, seed and number; what the records say is what happened."""
 
+import gc
 import shutil
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from games.record import GameRecord
 from mcts.gumbel import Gumbel
 from mcts.puct import PUCT
 from mcts.settings import SearchSettings
-from nets import make_net
+from nets import CompiledNet, Inference, make_net
 from selfplay.play import GameQueue, WorkCounts
 from selfplay.settings import SelfPlaySettings
 from selfplay.statistics import Statistics
@@ -316,6 +318,24 @@ def test_network_travels_by_its_content_and_every_backend_plays_the_same_games(t
         assert twice[0] == twice[1] and len(set(twice[0])) == 9
         found.append(twice[0])
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("leaves", [1, 4])
+def test_a_queue_that_is_done_with_leaves_its_trees_and_cache_at_once(leaves: int) -> None:
+    game = load("tic_tac_toe")
+    net = make_net("mlp:1x16", game, seed=3)
+    queue = GameQueue(game, FEW, PUCT(), 7)
+    queue.use(CompiledNet.of_net(net, game) if leaves == 1 else Inference(net, leaves), "net")
+    assert played(queue, range(3))
+    assert queue._driver is not None
+    search = weakref.ref(queue._driver.search)
+    gc.collect()
+    gc.disable()  # not even cycles are left: a worker would hold the trees of several networks at once
+    try:
+        del queue
+        assert search() is None
+    finally:
+        gc.enable()
 
 
 def test_what_the_cache_has_is_not_evaluated_again() -> None:
