@@ -88,6 +88,8 @@ class GameUnderTest:
         self.fields = game.rules.State.names or ()
         self.random_games: list[RandomGame] = []
         self.positions: list[Position] = []
+        self.interpreted: dict[int, tuple[RandomGame, bool]] = {}
+        """Games played interpreted, by their seed, and whether they were cut short."""
         self.overflows = Overflows()
         """Those in the rules, while they were played interpreted."""
         self.replays: list[tuple[Replay, int]] = []

@@ -26,12 +26,14 @@ from games.types import GameState
 def can_be_played(test: GameUnderTest) -> str:
     spent, plies = 0.0, 0
     for seed in range(test.count):
-        most = test.plies_affordable(test.seconds / 2, spent, plies)
+        most = test.plies_affordable(test.seconds, spent, plies)
         if not most:
             break
         start = time.perf_counter()
         try:
-            plies += within(PATIENCE, functools.partial(test.play, seed, "interpreted", most)).plies + 1
+            game = within(PATIENCE, functools.partial(test.play, seed, "interpreted", most))
+            test.interpreted[seed] = game, game.plies == most
+            plies += game.plies + 1
         except UserError:
             raise
         except (Exception, Overtime) as error:
@@ -43,7 +45,7 @@ def can_be_played(test: GameUnderTest) -> str:
 
 @law("interpreted, compiled and bounds-checked rules play the same games and give the same answers", True)
 def same_in_three_ways(test: GameUnderTest) -> str:
-    spent, plies = 0.0, 0
+    plies = 0
     for compiled in ("checked", "compiled"):
         test.play(0, compiled, 0)  # compiles, so that the time of the games does not include it
     for seed in range(test.count):
@@ -54,18 +56,12 @@ def same_in_three_ways(test: GameUnderTest) -> str:
             unknown = "an index, a division or a loop", f"compiled with checks: {seen_of(error)}"
             place, seen = failing_function(test, seed, error) or unknown
             raise Breach(place, seen, last_position(test, seed), f"{seed} games") from error
-        most = test.plies_affordable(test.seconds, spent, plies)
-        if most:
-            start = time.perf_counter()
-            try:
-                others["interpreted"] = within(2 * PATIENCE, functools.partial(test.play, seed, "interpreted", most))
-            except (Exception, Overtime) as error:  # can_be_played did not play that far
-                seen = f"interpreted: {seen_of(error)}"
-                raise Breach(place_of(error), seen, last_position(test, seed), f"{seed} games") from error
-            spent += time.perf_counter() - start
-            plies += others["interpreted"].plies + 1
+        played, shortened = test.interpreted.get(seed, (None, False))
+        if played is not None:
+            others["interpreted"] = played
+            plies += played.plies + 1
         for way, other in others.items():
-            difference = differing(test, other, checked, shortened=way == "interpreted" and other.plies == most)
+            difference = differing(test, other, checked, shortened=way == "interpreted" and shortened)
             if difference:
                 ply, function, what = difference
                 seen = f"{what} differs: {way} against compiled with checks; the usual cause is a type (U(1), int(...))"
