@@ -320,12 +320,12 @@ def test_network_travels_by_its_content_and_every_backend_plays_the_same_games(t
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("leaves", [1, 4])
-def test_a_queue_that_is_done_with_leaves_its_trees_and_cache_at_once(leaves: int) -> None:
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_queue_that_is_done_with_leaves_its_trees_and_cache_at_once(batched: bool) -> None:
     game = load("tic_tac_toe")
     net = make_net("mlp:1x16", game, seed=3)
     queue = GameQueue(game, FEW, PUCT(), 7)
-    queue.use(CompiledNet.of_net(net, game) if leaves == 1 else Inference(net, leaves), "net")
+    queue.use(Inference(net, FEW.slots) if batched else CompiledNet.of_net(net, game), "net")
     assert played(queue, range(3))
     assert queue._driver is not None
     search = weakref.ref(queue._driver.search)
