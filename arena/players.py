@@ -350,7 +350,10 @@ def lack_of_eval(player: Player) -> str:
     if kind == "uct":
         matters, other = resolved["rollout"] < 1 or resolved["rollout_plies"] > 0, "uct with whole random games"
     else:
-        matters, other = kind in DEPTH_LIMITED and (resolved["depth"] or 0) < rules.max_plies, "uct:sims=1000"
+        plies = (resolved["depth"] or 0) * (
+            1 if rules.chance is None else 2
+        )  # what chance does is not counted in a depth
+        matters, other = kind in DEPTH_LIMITED and plies < rules.max_plies, "uct:sims=1000"
     if not matters or resolved["eval"] is not None or any(rules.feature_weights or ()):
         return ""
     missing = "features" if rules.features is None else "feature_weights"

@@ -25,7 +25,7 @@ from classical.alphabeta.probcut import file_of
 from games import Game, load
 
 GAMES = {"chess": 8, "othello": 10, "checkers": 8, "connect_four": 5}  # random plies of an opening
-NOT_COMPARED = ("iterative", "exact")  # the one is needed by the clock, the other is no enhancement
+NOT_COMPARED = ("iterative", "exact", "bare")  # the first is needed by the clock, the others are no enhancements
 ENHANCEMENTS = {  # settings of the side with it, and of the side without
     **{
         each.name: (f"{each.name}=on", f"{each.name}=off")

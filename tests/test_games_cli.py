@@ -44,7 +44,7 @@ def test_show_draws_the_position_and_the_player_to_move(capsys):
 @pytest.mark.parametrize(
     ("game", "moves", "expected"),
     [
-        ("tree:cooperation.json", "cooperate share", "over: utilities 0.976562, 0.976562"),
+        ("tree:cooperation.json", "cooperate share", "over: payoffs 1000, 1000"),
         ("dots_and_boxes:rows=1,cols=2,players=3", "a1b1 a1a2 a2b2 b1b2 b2c2 b1c1 c1c2", "over: players "),
         ("nim", "a-3 b-5 c-7", "over: player 0 wins (utilities 1, -1)"),
     ],

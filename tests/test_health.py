@@ -100,9 +100,9 @@ def test_forced_moves_are_no_choice(tmp_path: Path) -> None:
 
 
 def test_search_that_has_it_the_wrong_way_round_is_below_zero() -> None:
-    right, wrong = ([played(sign=sign) for _ in range(10)] for sign in (1.0, -1.0))
-    assert health(GAME, *check(GAME, right))["selfplay/search correlation"] > 0.5
-    assert health(GAME, *check(GAME, wrong))["selfplay/search correlation"] < -0.5
+    right, wrong = (check(GAME, [played(sign=sign) for _ in range(10)]) for sign in (1.0, -1.0))
+    assert health(GAME, right.records, right.movers)["selfplay/search correlation"] > 0.5
+    assert health(GAME, wrong.records, wrong.movers)["selfplay/search correlation"] < -0.5
 
 
 def test_correlation_is_the_usual_one_and_nan_where_there_is_none() -> None:
