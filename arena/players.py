@@ -349,11 +349,11 @@ def lack_of_eval(player: Player) -> str:
     rules = player.game.rules
     if kind == "uct":
         matters, other = resolved["rollout"] < 1 or resolved["rollout_plies"] > 0, "uct with whole random games"
+    elif kind in DEPTH_LIMITED:
+        plies = (resolved["depth"] or 0) * (1 if rules.chance is None else 2)  # a depth does not count what chance does
+        matters, other = plies < rules.max_plies, "uct:sims=1000"
     else:
-        plies = (resolved["depth"] or 0) * (
-            1 if rules.chance is None else 2
-        )  # what chance does is not counted in a depth
-        matters, other = kind in DEPTH_LIMITED and plies < rules.max_plies, "uct:sims=1000"
+        return ""
     if not matters or resolved["eval"] is not None or any(rules.feature_weights or ()):
         return ""
     missing = "features" if rules.features is None else "feature_weights"
