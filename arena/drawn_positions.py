@@ -17,6 +17,7 @@ A sample is a function of game, count, seed and first fifth. It is stored in the
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -238,4 +239,6 @@ class _Drawing:
 
 def shallow_player(game: Game) -> Player:
     """The player of three quarters of the moves in the games of the second source."""
-    return make_player("alphabeta:depth=2,tt_mb=1" if is_for_alphabeta(game) else "maxn:depth=1", game)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is to err, with features or without
+        return make_player("alphabeta:depth=2,tt_mb=1" if is_for_alphabeta(game) else "maxn:depth=1", game)
