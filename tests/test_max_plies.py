@@ -71,6 +71,7 @@ def test_the_doctor_plays_as_nobody_at_random_does(tmp_path: Any) -> None:
             assert "utility" in found[0].function and len(found[0].actions.split()) == 41
 
 
+@pytest.mark.filterwarnings("ignore:endless.py has no features")
 def test_a_match_stops_at_max_plies(endless: Game) -> None:
     turning = [make_player("minimax:depth=1", endless) for _ in range(2)]
     record = play_game(endless, turning, Opening(()), seed=1)
@@ -101,6 +102,7 @@ def test_random_games_and_searches_stop_at_max_plies(endless: Game) -> None:
     assert root.proven and search.tree.slots[0].depth == 3  # its whole tree, stopped everywhere with 0
 
 
+@pytest.mark.filterwarnings("ignore:endless.py has no features")
 def test_play_at_the_terminal_stops_at_max_plies(endless: Game) -> None:
     shown: list[str] = []
     play = TerminalGame(endless, ["minimax:depth=1"] * 2, ask=lambda prompt: "", show=shown.append)
