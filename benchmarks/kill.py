@@ -12,7 +12,6 @@ first difference, with the folder that has it.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -31,7 +30,7 @@ from base.seeds import generator, uniform
 from checkpoints import latest, read_card
 from games import load
 from games.record import read_records
-from monitor.history import METRICS
+from monitor.history import METRICS, History
 
 TINY = (
     "net=mlp:1x16",
@@ -135,11 +134,14 @@ class Outcome(NamedTuple):
 def outcome(folder: Path) -> Outcome:
     """The last weights, all games, and the results of evaluation."""
     records = read_records(folder / "games", load("tic_tac_toe"))
-    lines = [json.loads(line)["curves"] for line in (folder / METRICS).read_text("utf-8").splitlines()]
-    results = [{name: value for name, value in line.items() if name.startswith(MEASURED)} for line in lines]
-    for each in results:
-        for name in [name for name in each if name.endswith(" Elo")]:
-            del each[name]
+    results = [
+        {
+            name: value
+            for name, value in row["curves"].items()
+            if name.startswith(MEASURED) and not name.endswith(" Elo")
+        }
+        for row in History(folder / METRICS).rows
+    ]
     return Outcome(
         read_card(latest(folder)).weights,
         {record.metadata["number"]: record.to_bytes() for record in records},

@@ -38,10 +38,10 @@ def test_runs_that_differ_in_the_seed_alone_are_one_line_their_mean(runs: Path) 
     one, other = grouped([find(name, None, True) for name in ("a_1", "b", "a_2")])
     assert (one.name, [run.name for run in one.runs], other.name) == ("a (2 seeds)", ["a_1", "a_2"], "b")
     line = one.line("loss/value", "games")
-    assert line is not None and line.at == [8, 16, 24]  # as far as all of them are
+    assert line is not None and line.games == [8, 16, 24]  # as far as all of them are
     assert (line.values, line.low, line.high) == ([2, 4, 6], [1, 2, 3], [3, 6, 9])
     by_hours = one.line("loss/value", "hours")
-    assert by_hours is not None and by_hours.at[0] == pytest.approx(0.2) and by_hours.at[-1] == pytest.approx(0.3)
+    assert by_hours is not None and by_hours.games[0] == pytest.approx(0.2) and by_hours.games[-1] == pytest.approx(0.3)
     assert by_hours.low[0] == pytest.approx(2.0) or by_hours.high[0] == pytest.approx(3.0)
 
 

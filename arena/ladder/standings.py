@@ -106,7 +106,7 @@ class Standings:
         )
         return (wins, draws, losses) if player == a else (losses, draws, wins)
 
-    @property
+    @cached_property
     def series(self) -> dict[str, list[tuple[int, Row]]]:
         """Runs of which several checkpoints are rated: by step, the first one first."""
         found: dict[str, list[tuple[int, Row]]] = {}

@@ -14,7 +14,7 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from base.page import document
 from monitor.metrics import by_tag
 from monitor.report.charts import CATEGORIES, Curve, curves, figure
 from monitor.report.page import STYLE
-from monitor.report.parts import table
+from monitor.report.parts import curve_of, table
 from monitor.report.run_data import RunData
 
 METRICS = (
@@ -48,46 +48,32 @@ AXES = ("games", "hours")
 
 
 @dataclass(frozen=True)
-class Line:
-    """Of a metric over games or hours."""
-
-    at: list[float]
-    values: list[float]
-    low: list[float]
-    """Of the band; empty where there is none."""
-    high: list[float]
-
-
-@dataclass(frozen=True)
 class Group:
     """Runs that differ in the seed alone."""
 
     name: str
     runs: list[RunData]
 
-    def line(self, metric: str, axis: str) -> Line | None:
+    def line(self, metric: str, axis: str) -> Curve | None:
         """Their mean where several have the metric."""
         known = [line for run in self.runs if (line := line_of(run, metric, axis)) is not None]
         if len(known) < 2:
             return known[0] if known else None
-        first, last = max(each.at[0] for each in known), min(each.at[-1] for each in known)
+        first, last = max(each.games[0] for each in known), min(each.games[-1] for each in known)
         if first > last:
             return None
-        inside = sorted({x for each in known for x in each.at if first <= x <= last})
+        inside = sorted({x for each in known for x in each.games if first <= x <= last})
         at = inside if len(inside) <= POINTS else np.linspace(first, last, POINTS).tolist()
-        values = np.array([np.interp(at, each.at, each.values) for each in known])
-        return Line(at, values.mean(0).tolist(), values.min(0).tolist(), values.max(0).tolist())
+        values = np.array([np.interp(at, each.games, each.values) for each in known])
+        return Curve(self.name, at, values.mean(0).tolist(), 0, values.min(0).tolist(), values.max(0).tolist())
 
 
-def line_of(run: RunData, metric: str, axis: str) -> Line | None:
-    """Of one run, with its interval where it has one at every point."""
-    games, values = run.history.series(metric)
-    if not games:
+def line_of(run: RunData, metric: str, axis: str) -> Curve | None:
+    """Of one run, with its interval where it has one at every point; over games, or hours in their place."""
+    curve = curve_of(run, metric, run.name, 0, is_banded=True)
+    if not curve.values:
         return None
-    low, high = (run.history.series(f"{metric} {end}") for end in ("low", "high"))
-    is_banded = low[0] == games == high[0]
-    at = [float(each) for each in games] if axis == "games" else np.interp(games, *hours_of(run)).tolist()
-    return Line(at, list(values), list(low[1]) if is_banded else [], list(high[1]) if is_banded else [])
+    return curve if axis == "games" else replace(curve, games=np.interp(curve.games, *hours_of(run)).tolist())
 
 
 def hours_of(run: RunData) -> tuple[list[float], list[float]]:
@@ -156,9 +142,7 @@ def chart(groups: Sequence[Group], metric: str, axis: str) -> list[Curve]:
     found = []
     for number, group in enumerate(groups):
         if (line := group.line(metric, axis)) is not None:
-            found.append(
-                Curve(group.name, line.at, line.values, CATEGORIES[number % len(CATEGORIES)], line.low, line.high)
-            )
+            found.append(replace(line, name=group.name, hue=CATEGORIES[number % len(CATEGORIES)]))
     return found
 
 
@@ -204,9 +188,9 @@ def picture(groups: Sequence[Group]) -> bytes:
                 if (line := group.line(metric, axis)) is None:
                     continue
                 color = f"C{number}"
-                axes.plot(line.at, line.values, ".-", color=color, linewidth=1.4, markersize=4)
+                axes.plot(line.games, line.values, ".-", color=color, linewidth=1.4, markersize=4)
                 if line.low:
-                    axes.fill_between(line.at, line.low, line.high, color=color, alpha=0.15, linewidth=0)
+                    axes.fill_between(line.games, line.low, line.high, color=color, alpha=0.15, linewidth=0)
             axes.set_title(metric, loc="left", fontsize=9, parse_math=False)
             axes.set_xlabel(axis, fontsize=8)
             axes.grid(color="#d8dee4", linewidth=0.8)
@@ -231,10 +215,18 @@ def numbers(groups: Sequence[Group]) -> str:
                 by_games, by_hours = (line_of(run, metric, axis) for axis in AXES)
                 if by_games is None or by_hours is None:
                     continue
-                for i, games in enumerate(by_games.at):
+                for i, games in enumerate(by_games.games):
                     ends = [by_games.low[i], by_games.high[i]] if by_games.low else ["", ""]
                     writer.writerow(
-                        [run.name, group.name, metric, int(games), round(by_hours.at[i], 6), by_games.values[i], *ends]
+                        [
+                            run.name,
+                            group.name,
+                            metric,
+                            int(games),
+                            round(by_hours.games[i], 6),
+                            by_games.values[i],
+                            *ends,
+                        ]
                     )
     return text.getvalue()
 
