@@ -76,7 +76,7 @@ def form_of(options: argparse.Namespace) -> Callable[[Drawing, bool], str]:
 
 
 def drawn(drawing: Drawing, depth: int | None, top: int | None) -> Drawing:
-    """The part of a tree that is asked for."""
+    """The part of a tree that the options select."""
     root = thinned(drawing.root, depth, top)
     if root.count > MOST_NODES:
         raise UserError(

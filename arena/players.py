@@ -484,7 +484,7 @@ def unpack_player(packed: PackedPlayer, game: Game) -> Player:
             folder = cache_folder("players", hashlib.sha256(packed.name.encode()).hexdigest()[:32], option)
             write_bytes(folder / name, content)
             resolved[option] = str(folder if option == "checkpoint" else folder / name)
-    player = _made(kind + options.text(resolved), game)  # whoever packed it was warned
+    player = _made(kind + options.text(resolved), game)  # the process that packed it has warned
     _prepare(player)
     player.text, player.name = packed.text, packed.name
     return player

@@ -263,7 +263,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         return area(state, np.empty(cells, np.int8))
 
     def area(state: GameState, owners: Array) -> int:
-        """Writes whose each point is, BLACK's, WHITE's or EMPTY for nobody's; black's less white's."""
+        """Writes the owner of each point, BLACK, WHITE or EMPTY for none; black's points less white's."""
         lead = 0
         pending = np.empty(cells, np.int64)
         known = np.zeros(cells, np.bool_)

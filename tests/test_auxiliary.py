@@ -122,7 +122,7 @@ def test_ownership_is_turned_with_its_position(name: str) -> None:
 
 
 def test_ownership_loss_is_least_at_the_shares_themselves() -> None:
-    shares = torch.tensor([[[[1.0, 0.0, 0.5]], [[0.0, 0.0, 0.5]]]])  # the mover's, nobody's, both players'
+    shares = torch.tensor([[[[1.0, 0.0, 0.5]], [[0.0, 0.0, 0.5]]]])  # the mover's, without owner, both players'
     whole = torch.cat([shares, 1 - shares.sum(1, keepdim=True)], 1)
     exact = ownership_loss(whole.clamp(min=1e-9).log(), shares)
     assert exact.item() == pytest.approx(np.log(2) / 3, abs=1e-6)

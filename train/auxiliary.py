@@ -6,7 +6,7 @@ and 4.1).
 | name      | target                                                    | in                    | loss                           |
 |-----------|-----------------------------------------------------------|-----------------------|--------------------------------|
 | reply     | the policy target one ply later, if the opponent moves    | any game              | cross-entropy                  |
-| ownership | whose each cell is at the end, or nobody's                | games that declare it | cross-entropy, mean over cells |
+| ownership | the owner of each cell at the end, or none                | games that declare it | cross-entropy, mean over cells |
 | score     | each player's score at the end, as a share of the largest | games that declare it | squared error, mean of players |
 
 A game declares the last two by `Rules.ownership` and `Rules.score`. A target is one entry of `AUXILIARY`: a head that reads
@@ -72,7 +72,7 @@ def reply(window: Window, plies: Array) -> Array:
 
 
 class OwnershipHead(nn.Module):
-    """Features -> logits [B, players + 1, rows, columns], the last those of nobody: a 1×1 convolution, or a linear map of a vector."""
+    """Features -> logits [B, players + 1, rows, columns], the last those of no owner: a 1×1 convolution, or a linear map of a vector."""
 
     def __init__(self, game: Game, shape: torch.Size) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class OwnershipHead(nn.Module):
 
 
 def ownership_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """[n]: cross-entropy with the shares of each cell, those of nobody added; the mean over cells."""
+    """[n]: cross-entropy with the shares of each cell, that of no owner added; the mean over cells."""
     shares = cat([targets, 1 - targets.sum(1, keepdim=True)], 1)
     return -(shares * logits.log_softmax(1)).sum(1).mean((1, 2))
 
