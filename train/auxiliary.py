@@ -72,7 +72,7 @@ def reply(window: Window, plies: Array) -> Array:
 
 
 class OwnershipHead(nn.Module):
-    """Features -> logits [B, players + 1, rows, columns], the last those of no owner: a 1×1 convolution, or a linear map of a vector."""
+    """Features -> logits [B, players + 1, rows, columns], the last of no owner: a 1×1 convolution, or a linear map of a vector."""
 
     def __init__(self, game: Game, shape: torch.Size) -> None:
         super().__init__()
