@@ -243,17 +243,18 @@ class GameRecord:
             refuse("counts of policy entries from 0 on", int(self.policy_counts.min()))
         if len(self.visits) and self.visits.min() < 0:
             refuse("visits from 0 on", int(self.visits.min()))
-        if not np.all(np.isnan(self.utilities) | (np.abs(self.utilities) <= 1 + 1e-5)):
+        if (np.abs(self.utilities) > 1 + 1e-5).any():  # NaN is not
             refuse("utilities in [-1, 1]", float(np.nanmax(np.abs(self.utilities))))
-        if not np.all(self.probabilities >= 0):
+        if len(self.probabilities) and not self.probabilities.min() >= 0:  # NaN is neither
             refuse("probabilities from 0 on", float(self.probabilities.min()))
         has_policy = self.policy_counts > 0
-        sums = np.bincount(np.repeat(np.arange(len(self)), self.policy_counts), self.probabilities, len(self))[
-            has_policy
-        ]
-        if not np.all(np.abs(sums - 1) < 1e-3):
-            refuse("probabilities that sum to 1", float(sums[np.argmax(np.abs(sums - 1))]))
-        if np.any(self.searched > 1) or np.any((self.searched == 1) & ~has_policy):
+        if len(self.probabilities):
+            counts = self.policy_counts[has_policy]
+            sums = np.add.reduceat(self.probabilities, np.cumsum(counts) - counts, dtype=np.float64)
+            off = np.abs(sums - 1)
+            if not off.max() < 1e-3:
+                refuse("probabilities that sum to 1", float(sums[off.argmax()]))
+        if (self.searched > has_policy).any():
             refuse("a policy at every ply that was searched fully", "one without")
 
 

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from base.errors import UserError
-from base.seeds import below, derive, generator, uniform
+from base.seeds import derive, generator
 from base.threads import interruptible
 from games import Game
 from games.record import MAX_PLIES, GameRecord
@@ -49,7 +49,7 @@ from selfplay.turns import (
     SEARCHING,
     STOPPED,
     Logs,
-    following_factory,
+    beginning_factory,
     game_dtype,
     play_factory,
     turn_factory,
@@ -165,7 +165,7 @@ class Games:
         self.logs = _logs(game, slots, max(_ROOM, game.rules.max_legal))
         self.started: list[_Started | None] = [None] * slots
         self.weights = np.zeros(game.rules.max_legal, np.float64)
-        self.following = game.kernel(following_factory(self.search.variant))
+        self.beginning = game.kernel(beginning_factory(self.search.variant))
         self.simulations = 0
 
     @property
@@ -178,17 +178,12 @@ class Games:
 
     def begin(self, s: int, number: int) -> int:
         """How the game stands when its first search is to begin."""
-        settings, seed = self.queue.settings, derive(self.queue.seed, "game", number)
-        rng, games = generator(seed, "moves"), self.games
-        games[s] = np.zeros(1, games.dtype)[0]
-        games["opening"][s] = 1 + below(rng, settings.opening_plies) if uniform(rng) < settings.openings else 0
-        games["plays_out"][s] = uniform(rng) < settings.played_out
-        games["gave_up"][s] = games["resigned"][s] = NO_PLAYER
-        games["rng"][s] = rng
+        seed = derive(self.queue.seed, "game", number)
         self.started[s] = _Started(number, seed)
+        self.games["rng"][s] = generator(seed, "moves")
         self.search.begin(s, self.game.initial(), generator(seed, "search"))
         trees, actions = self.search.tree.arrays, self.search.work.actions
-        return int(self.following(s, self.games, self.logs, trees, actions, self.how))
+        return int(self.beginning(s, self.games, self.logs, trees, actions, self.how))
 
     def make_room(self) -> None:
         """Twice as much for policies."""
@@ -203,21 +198,20 @@ class Games:
 
     def finish(self, s: int, status: int) -> GameRecord:
         """The record of a game that is over."""
-        started, game = self.started[s], self.games[s]
+        started, game = self.started[s], dict(zip(self.games.dtype.names or (), self.games[s].item(), strict=True))
         assert started is not None
         self.started[s] = None
-        self.simulations += int(game.simulations)
-        n, k, net = int(game.plies), int(game.entries), self.queue.net
-        resigned = int(game.resigned)
+        self.simulations += game["simulations"]
+        n, k, net, resigned = game["plies"], game["entries"], self.queue.net, game["resigned"]
         is_stopped = status == AT_MAX_PLIES
         if resigned == NO_PLAYER:
             outcome = self.game.utility(self.search.roots[s], is_stopped)
         else:
             outcome = tuple(-1.0 if player == resigned else 1.0 for player in range(self.game.players))
         about: dict[str, Any] = {"number": started.number, "net": net}
-        if game.gave_up != NO_PLAYER and resigned == NO_PLAYER:
-            player, ply = int(game.gave_up), int(game.gave_up_ply)
-            about["resigns"] = {"player": player, "ply": ply, "wrong": outcome[player] > -1.0}
+        if game["gave_up"] != NO_PLAYER and resigned == NO_PLAYER:
+            player = game["gave_up"]
+            about["resigns"] = {"player": player, "ply": game["gave_up_ply"], "wrong": outcome[player] > -1.0}
         logs = self.logs
         return GameRecord(
             self.game.name,

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from base.seeds import uniform
+from base.seeds import below, uniform
 from games import CHANCE, Rules
 from games.engine.kernels import sampler
 from mcts.leaves import Memory, Views
@@ -80,13 +80,23 @@ class Logs(NamedTuple):
 
 
 class Turns(NamedTuple):
-    following: Callable[..., int]
+    beginning: Callable[..., int]
     turn: Callable[..., int]
 
 
 def turns(rules: Rules, variant: Variant) -> Turns:
     target, sample, start, advance = moves(rules, variant)
     is_terminal, to_move, roll, players = rules.is_terminal, rules.to_move, sampler(rules), rules.players
+
+    def beginning(s: int, games: Any, logs: Logs, trees: Trees, actions: Any, how: Any) -> int:
+        """Game s, of which only `rng` is set, from the position at the root of its tree; then as `following`."""
+        game = games[s]
+        game.opening = 1 + below(game.rng, how.opening_plies) if uniform(game.rng) < how.openings else 0
+        game.plays_out = 1 if uniform(game.rng) < how.played_out else 0
+        game.hopeless[:] = 0
+        game.gave_up = game.resigned = NO_PLAYER
+        game.gave_up_ply = game.plies = game.entries = game.simulations = 0
+        return following(s, games, logs, trees, actions, how)
 
     def following(s: int, games: Any, logs: Logs, trees: Trees, actions: Any, how: Any) -> int:
         """Rolls for chance, then starts the search of the next decision."""
@@ -162,7 +172,7 @@ def turns(rules: Rules, variant: Variant) -> Turns:
         play(s, games, logs, trees, action)
         return following(s, games, logs, trees, actions, how)
 
-    return Turns(following, turn)
+    return Turns(beginning, turn)
 
 
 def utility_of(root: Any, player: int) -> float:
@@ -183,8 +193,8 @@ def resigns(game: Any, mover: int, hope: float, how: Any) -> bool:
 
 
 @cache
-def following_factory(variant: Variant) -> Callable[[Rules], Callable[..., int]]:
-    return lambda rules: turns(rules, variant).following
+def beginning_factory(variant: Variant) -> Callable[[Rules], Callable[..., int]]:
+    return lambda rules: turns(rules, variant).beginning
 
 
 @cache
