@@ -23,7 +23,9 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.codegen import RuntimeLinker
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
+from numba.cpython import hashing as _hashing  # noqa: F401  machine code may name its symbols
 
 from base.content import hashed
 from base.files import cache_folder, remove_leftovers, write_bytes
@@ -48,7 +50,8 @@ class ContentCache(_Cache):  # type: ignore[misc]
         return cache_folder("kernels") / f"{self._function.__name__.strip('<>')}-{key[:40]}.kernel"
 
     def load_overload(self, signature: Any, target: Any) -> CompileResult | None:
-        target.refresh()
+        # Instead of `target.refresh()`, which imports all that compiling may take and costs more than the rest of a start.
+        rtsys.initialize(target)
         with contextlib.suppress(OSError):  # no such file, or no folder
             path = self._path(signature, target)
             data = path.read_bytes()
