@@ -36,6 +36,8 @@ class Estimate(NamedTuple):
 
 
 class Tally:
+    """The result of a match so far; `text()` is how it is printed."""
+
     def __init__(self, game: Game, players: tuple[str, str]) -> None:
         self.game, self.players = game, players
         self.games = 0

@@ -80,12 +80,19 @@ def require(settings: object, expected: str, is_kept: Callable[[Any], bool], *na
             raise UserError(f"{name}: expected {expected}, got {value}")
 
 
+_commands: list[str] = []
+
+
+def within_program(command: str) -> None:
+    """What runs now is a command of the program, with arguments of its own: its name is that of both."""
+    _commands[:] = [command]
+
+
 def program() -> str:
     """The command as it was typed: `python -m games`, or the script's name."""
     spec = getattr(sys.modules["__main__"], "__spec__", None)
-    if spec is None:
-        return os.path.basename(sys.argv[0])
-    return f"python -m {spec.name.removesuffix('.__main__')}"
+    name = os.path.basename(sys.argv[0]) if spec is None else f"python -m {spec.name.removesuffix('.__main__')}"
+    return " ".join([name, *_commands])
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):

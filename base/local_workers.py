@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
@@ -248,7 +249,8 @@ class _Process(_Member):
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_work_in_process, args=(theirs,), daemon=True)
         try:
-            self.process.start()
+            with _no_main_module():
+                self.process.start()
         finally:
             theirs.close()  # or the worker's death would not be an end of file
         self.name = f"process {self.process.pid}"
@@ -279,6 +281,18 @@ class _Process(_Member):
         self.process.join(seconds)
         if seconds is None:
             self.connection.close()
+
+
+@contextmanager
+def _no_main_module() -> Iterator[None]:
+    """A process that is started meanwhile does not import the program that starts it: what a worker does comes with its tasks, and a
+    script need not ask for its own name before it uses workers."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 class _Thread(_Member):

@@ -147,7 +147,7 @@ class TreePlayer:
         self._has_root = True
         root, edges = tree.root(), search.ranked()
         actions = candidates(tree, root, edges, with_priors=search.variant.has_policy)
-        mean = float(search.utilities()[root.mover])
+        means = tuple(map(float, search.utilities()))
         nodes, links = tree.used()
         counters = {
             "visits kept": kept,
@@ -160,7 +160,7 @@ class TreePlayer:
             counters |= {"cache lookups": int(lookups), "cache hits": int(hits)}
         return Choice(
             action=actions[0].action,
-            value=mean if actions[0].value is None else actions[0].value,
+            value=means[root.mover] if actions[0].value is None else actions[0].value,
             proven=bool(root.proven),
             pv=principal_variation(tree, worst=search.worst, first=edges[0]) or (actions[0].action,),
             depth=int(about.depth),
@@ -168,7 +168,7 @@ class TreePlayer:
             seconds=time.perf_counter() - start,
             actions=actions,
             counters=counters,
-            utilities=actions[0].utilities,
+            utilities=actions[0].utilities or means,
         )
 
     # ── inside ──

@@ -105,6 +105,10 @@ class History(Rows):
     def last(self, name: str) -> float | None:
         return next((row["curves"][name] for row in reversed(self.rows) if name in row["curves"]), None)
 
+    def at(self, games: int) -> dict[str, float]:
+        """Every metric of one point."""
+        return {name: value for row in self.rows if row["games"] == games for name, value in row["curves"].items()}
+
     def has(self, games: int, name: str) -> bool:
         return any(row["games"] == games and name in row["curves"] for row in self.rows)
 

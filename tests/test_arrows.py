@@ -34,8 +34,9 @@ LAYERS = {
     "arena": 4,
     "monitor": 5,
     "train": 6,
+    "zermelo": 7,
 }
-OUTSIDE = {"tests", "benchmarks", "docs"}  # import anything, are imported by no package; docs: examples
+OUTSIDE = {"tests", "benchmarks", "docs", "examples"}  # import anything, are imported by no package
 WITHOUT_TORCH = {"base", "games", "mcts", "classical", "checkpoints", "selfplay", "arena"}
 TENSORBOARD = {"tensorboard", "torch.utils.tensorboard"}
 TENSORBOARD_MAY = "monitor/tensorboard.py"

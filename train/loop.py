@@ -22,10 +22,11 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from typing import TypeVar
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -63,11 +64,26 @@ VALIDATED = 2048
 """Positions of the newest games at most on which the network is validated."""
 
 
+class Iteration(NamedTuple):
+    """What a run has come to, after each of its iterations."""
+
+    games: int
+    """Played and learned from, since the run began."""
+    metrics: Mapping[str, float]
+    """Of this iteration, by the names of docs/tensorboard.md; with the strength where it was measured now."""
+    checkpoint: Path
+
+
 def train(
-    run: Run, log: RunLog, workers: Workers, evaluate: Evaluate | None = None, media: MediaMaker | None = None
+    run: Run,
+    log: RunLog,
+    workers: Workers,
+    evaluate: Evaluate | None = None,
+    media: MediaMaker | None = None,
+    on_iteration: Callable[[Iteration], object] | None = None,
 ) -> Progress:
     """Until the budget is spent; `workers` play the games. Without `evaluate` strength is not measured, without `media` TensorBoard has
-    metrics alone."""
+    metrics alone. Where `on_iteration` returns True, the run ends; the same command resumes it."""
     loop = Loop(run, log, evaluate, media)
     loop.restore()
     loop.checkpoint()
@@ -91,6 +107,8 @@ def train(
         loop.save()
         loop.checkpoint()
         loop.evaluate()
+        if on_iteration is not None and on_iteration(loop.iteration()) is True:
+            break
     loop.evaluate(is_last=True)
     return loop.progress
 
@@ -128,6 +146,11 @@ class Loop:
 
     def is_over(self) -> bool:
         return self.run.budget.is_spent(self.progress, self.seconds)
+
+    def iteration(self) -> Iteration:
+        """The one that has just ended."""
+        games = self.progress.games
+        return Iteration(games, self.log.history.at(games), self.run.checkpoint(games))
 
     def hours(self) -> dict[str, float]:
         """Spent so far, and to the end of the budget where there is one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from train.evaluation import ArenaEvaluation, players_of
 from train.fitting import commands
 from train.keys import shown
 from train.learner import Learner
-from train.loop import train
+from train.loop import Iteration, train
 from train.recorded import recorded, with_games
 from train.run import MADE, Run, folder_of, name_for, opened, stored
 from train.state import Progress, newest
@@ -46,29 +46,46 @@ def show(options: argparse.Namespace) -> int:
 def start(options: argparse.Namespace) -> int:
     game = load(options.game)
     name = options.run or name_for(game.name)
-    folder = folder_of(name)
-    config = configuration(game, options, stored(folder))
+    before = stored(folder_of(name))
+    config = configuration(game, options, before)
     budget = (
         Budget(games=options.games or 0, minutes=options.minutes or 0.0) if options.games or options.minutes else None
     )
-    if budget is None and stored(folder) is None:
+    if budget is None and before is None:
         budget = DEFAULT
     if options.from_games:
         config = with_games(config, options.from_games, game)
+    print(farewell(game, *launch(name, config, budget, options.workers, options.trust)))
+    return 0
+
+
+def launch(
+    name: str,
+    config: Config,
+    budget: Budget | None,
+    workers: int,
+    trust: bool = False,
+    quiet: bool = False,
+    on_iteration: Callable[[Iteration], object] | None = None,
+) -> tuple[Run, Progress, ArenaEvaluation]:
+    """A run of that name, begun or resumed, until its budget is spent."""
+    game = load(config.game)
     check(config, game)
+    folder = folder_of(name)
     is_new = not folder.exists()
-    with opened(name, config, budget, print, options.trust) as run:
+    with opened(name, config, budget, (lambda text: None) if quiet else print, trust) as run:
         found = newest(run.states, lambda text: None)
-        with RunLog(run.folder, found[0].games if found else 0) as log, forgotten_where_refused(run.folder, is_new):
+        begun = found[0].games if found else 0
+        with RunLog(run.folder, begun, quiet) as log, forgotten_where_refused(run.folder, is_new):
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")
             try:
-                with opened_workers(options.workers) as workers:
-                    evaluate = ArenaEvaluation(config.evaluation, workers)
+                with opened_workers(workers) as pool:
+                    evaluate = ArenaEvaluation(config.evaluation, pool)
                     if config.evaluation.every:
                         evaluate.prepare(game, log)
                     log.introduce(about(run, game))
                     media = MediaMaker(game, config.search, config.evaluation.simulations, config.device)
-                    progress = train(run, log, workers, evaluate, media)
+                    progress = train(run, log, pool, evaluate, media, on_iteration)
             except BrokenPipeError:  # the reader of its output is gone
                 raise
             except (WorkerDied, OSError) as error:
@@ -77,8 +94,7 @@ def start(options: argparse.Namespace) -> int:
             except KeyboardInterrupt:
                 log.say(f"\n{run.folder}: stopped; the same command resumes it")
                 raise
-        print(farewell(game, run, progress, evaluate))
-    return 0
+    return run, progress, evaluate
 
 
 class Resumable(UserError):

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from base.errors import UserError, nearest
 from checkpoints import Card
 from classical.eval import Eval
 from games import Game
@@ -14,9 +17,13 @@ from games.record import GameRecord
 from monitor.history import History
 from monitor.quality import Bin
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
 
 @dataclass
 class RunData:
+    """A run as it was when it was read: configuration, metrics, evaluations, warnings, newest games."""
+
     name: str
     folder: Path
     history: History
@@ -69,3 +76,11 @@ class RunData:
 
     def last(self, name: str) -> float | None:
         return self.history.last(name)
+
+    def series(self, name: str) -> tuple[Array, Array]:
+        """Games and values of one metric (docs/tensorboard.md lists them)."""
+        known = self.history.names()
+        if name not in known:
+            raise UserError(f"{self.folder}: expected a metric of this run, got '{name}'{nearest(name, known)}")
+        games, values = self.history.series(name)
+        return np.array(games, np.int64), np.array(values, np.float64)
