@@ -101,6 +101,29 @@ def test_fast_positions_train_the_value_alone() -> None:
     np.testing.assert_array_equal(batch.policies.sum(1) > 0, record.searched == 1)
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_the_horizon_is_a_mean_over_the_searches_that_follow(name: str) -> None:
+    game, horizon = load(name), 3.0
+    record = played(game, 5)
+    decay, known = horizon / (1 + horizon), ~np.isnan(record.utilities[:, 0])
+    window = Window(game, WindowSettings(constant=10_000, fast=True, horizon=horizon))
+    window.extend(check(game, [record]))
+    found = window.positions(np.arange(len(record))[known]).searched
+    movers = window.movers(np.flatnonzero(known))
+    searches, outcome = record.utilities[known].astype(float), np.array(record.outcome)
+    for i, mover in enumerate(movers):
+        weights = (1 - decay) * decay ** np.arange(len(searches) - i)
+        wanted = weights @ searches[i:] + decay ** (len(searches) - i) * outcome
+        assert np.sum(weights) + decay ** (len(searches) - i) == pytest.approx(1)
+        assert found[i] == pytest.approx(np.roll(wanted, -mover), abs=1e-5)
+    plain = Window(game, WindowSettings(constant=10_000, fast=True))
+    plain.extend(check(game, [record]))
+    own = plain.positions(np.flatnonzero(known)).searched
+    assert np.array_equal(
+        own, [np.roll(each, -mover) for each, mover in zip(record.utilities[known], movers, strict=True)]
+    )
+
+
 def test_size_is_katagos_power_law() -> None:
     settings = WindowSettings(constant=250_000, alpha=0.75, beta=0.4, most=10**9)
     assert [settings.size(n) for n in (0, 1000, 250_000)] == [0, 1000, 250_000]

@@ -58,12 +58,17 @@ class WindowSettings:
     """Each new position is drawn so many times on average. KataGo: at most 4."""
     fast: bool = False
     """Positions searched fast train the value. KataGo: they are left out."""
+    horizon: float = 0.0
+    """What a search expects, as a target: the mean of this search and of those that follow it in the game, each ply's weight smaller by
+    the same factor, so many plies ahead on average; the outcome takes the weight of the plies beyond the end. 0: this search alone.
+    KataGo: auxiliary targets of some 6 to 50 plies."""
 
     def __post_init__(self) -> None:
         require(self, "at least 1", lambda n: n >= 1, "constant", "most")
         require(self, "more than 0 and at most 1", lambda x: 0 < x <= 1, "alpha")
         require(self, "0 to 1", lambda x: 0 <= x <= 1, "beta")
         require(self, "more than 0", lambda x: x > 0, "samples")
+        require(self, "0 to 10,000", lambda x: 0 <= x <= 10_000, "horizon")
 
     def size(self, n: int) -> int:
         """Positions in the window when n have been made."""
@@ -84,7 +89,7 @@ class Batch(NamedTuple):
     outcomes: Array
     """float32 [B, P]: how the game ended, relative: 0 = mover."""
     searched: Array
-    """float32 [B, P]: the root's utilities, relative."""
+    """float32 [B, P]: what the search expects, over the window's `horizon`, relative."""
     auxiliary: Mapping[str, Array] = MappingProxyType({})
     """float32 [B, …] by name: the auxiliary targets of train/auxiliary.py."""
 
@@ -120,6 +125,21 @@ def _mover_lister(rules: Rules) -> Callable[..., None]:
             seats[ply] = to_move(states[ply])
 
     return movers
+
+
+def _look_ahead(rules: Rules) -> Callable[..., None]:
+    players = rules.players
+
+    def look_ahead(utilities: Array, ahead: Array, decay: float) -> None:
+        """`ahead` is the outcome, float64. Plies without a search are passed over."""
+        for ply in range(len(utilities) - 1, -1, -1):
+            if np.isnan(utilities[ply, 0]):
+                continue
+            for player in range(players):
+                ahead[player] = (1.0 - decay) * utilities[ply, player] + decay * ahead[player]
+                utilities[ply, player] = ahead[player]
+
+    return look_ahead
 
 
 class Window:
@@ -194,12 +214,21 @@ class Window:
             self._useful = _joined(self._useful, *useful)
             self._taught = _joined(self._taught, *taught)
             self._counts = _joined(self._counts, *(record.policy_counts for record in records))
-            self._utilities = _joined(self._utilities, *(record.utilities for record in records))
+            self._utilities = _joined(self._utilities, *(self._expected(record) for record in records))
             self._actions = _joined(self._actions, *(record.policy_actions for record in records))
             self._probabilities = _joined(self._probabilities, *(record.probabilities for record in records))
         self._forget()
         self._index()
         return self.made - before
+
+    def _expected(self, record: GameRecord) -> Array:
+        """float32 [n, P]: what the searches of a game expect, over the horizon."""
+        if not self.settings.horizon:
+            return record.utilities
+        found = record.utilities.copy()
+        decay = self.settings.horizon / (1 + self.settings.horizon)
+        self.game.kernel(_look_ahead)(found, np.array(record.outcome, np.float64), decay)
+        return found
 
     def _finals(self, ends: list[GameStates]) -> tuple[Array, Array]:
         """Ownership [n, viewers, P, rows, columns] and scores [n, P] of the games that end there; NaN for those broken off."""
