@@ -57,6 +57,7 @@ def test_an_outcome_is_named(read: Case, outcome: str, tmp_path: Path) -> None:
 )
 def test_a_process_that_hangs_or_dies_is_noticed(lines: str, found: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz, "HANG", 0.5)
+    monkeypatch.setattr(fuzz, "STUCK", 1.0)
     child = subprocess.Popen([sys.executable, "-c", f"import os, time; {lines}"], stdout=subprocess.PIPE, cwd=ROOT)
     try:
         assert [kind for kind, _, _ in fuzz.lines_of(child)] == found
