@@ -11,6 +11,7 @@ import numpy as np
 
 from base.errors import UserError
 from classical.tables.codes import DRAW, NONE, loss_in, plies_of, value_of, win_in
+from classical.tables.endgames import spans
 from classical.tables.probe import has_endgames
 from classical.tables.tables import Tables
 from classical.types import Codes, Kernel, Positions
@@ -80,6 +81,9 @@ def inconsistencies(tables: Tables) -> tuple[int, int]:
             f"{game.name}: expected a game with endgame classes to check; a complete table is checked by minimax"
         )
     states, actions = game.blanks(LEVELS), np.zeros((LEVELS, game.rules.max_legal), np.int32)
-    counts = np.zeros(1, np.int64)
-    wrong = int(game.kernel(checker)(states, actions, tables.array, 0, len(tables.array), counts))
+    counts, wrong = np.zeros(1, np.int64), -1
+    for name in tables.classes():
+        wrong = int(game.kernel(checker)(states, actions, tables.array, *spans(game)[name], counts))
+        if wrong >= 0:
+            break
     return int(counts[0]), wrong
