@@ -289,8 +289,8 @@ class Rules:
         if self.endgame_predecessors is not None and not self.endgames:
             raise UserError("endgame_predecessors: expected endgames with it")
         for name in self.endgames_on_request:
-            if name not in (known := [each for each, _ in self.endgames]):
-                raise UserError(f"endgames_on_request: expected names of endgames ({', '.join(known)}), got '{name}'")
+            if name not in dict(self.endgames):
+                raise UserError(f"endgames_on_request: expected names of endgames, got '{name}'")
 
 
 @functools.cache
