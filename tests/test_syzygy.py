@@ -1,22 +1,27 @@
 """Syzygy tables as a player: files in the tables' own format, read by python-chess; mistakes in one line.
 
-Real tables are too large for a repository. A table in which all positions of a side have one value is a few bytes long, though: here
-a bishop alone draws, rook against bishop is drawn, and a queen or rook wins. In the positions below that is so.
+A table in which all positions of a side have one value is a few bytes long: here a bishop alone draws, rook against bishop is drawn,
+and a queen or rook wins. In the positions below that is so. The whole of KRK is written from the project's own table.
 """
 
+import struct
 import sys
 
+import numpy as np
 import pytest
 
 from arena.players import Forfeit, make_player
 from base.errors import UserError
+from classical.tables import NONE, load_tables, plies_of, value_of
+from classical.tables.endgames import spans
 from games import load
+from games.parts.chess_endgames import KINGS
 
 pytest.importorskip("chess")
 CHESS = load("chess")
 PIECES = {"B": 3, "R": 4, "Q": 5, "K": 6}
 WDL, DTZ = b"\x71\xe8\x23\x5d", b"\xd7\x66\x0c\xa5"
-ONE_VALUE = 0x80
+ONE_VALUE, IN_PLIES = 0x80, 4
 
 
 def write_table(folder, name, strong, weak):
@@ -37,6 +42,74 @@ def folder(tmp_path):
     write_table(tmp_path, "KRvK", 4, 0)
     write_table(tmp_path, "KQvK", 4, 0)
     return tmp_path
+
+
+def coded(values, flags):
+    """Header, index, sizes and blocks of a table without compression: every value is a symbol of its own, of eight bits."""
+    blocks = -(-len(values) // 64)
+    symbols = b"".join(bytes([symbol, 0xF0, 0xFF]) for symbol in range(64))
+    header = bytes([flags, 6, 6, 0]) + struct.pack("<IBBHH", blocks, 8, 8, 0, 64) + symbols
+    index = b"".join(struct.pack("<IH", block, 32) for block in range(blocks))
+    return header, index, struct.pack("<H", 63) * blocks, bytes(values).ljust(64 * blocks, b"\0")
+
+
+def assembled(magic, flags, parts):
+    data = magic + bytes([flags]) + bytes([0, *(piece | piece << 4 for piece in (6, 4, 8 | 6))])
+    data += bytes(len(data) % 2)
+    headers, indices, sizes, blocks = zip(*parts, strict=True)
+    data += b"".join((*headers, *indices, *sizes))
+    for block in blocks:
+        data = data.ljust(-(-len(data) // 64) * 64, b"\0") + block
+    return data + bytes(16)
+
+
+@pytest.fixture(scope="module")
+def rook(tmp_path_factory):
+    """A folder with the whole table of KRK: who wins for both sides to move, and plies for the stronger one."""
+    import chess.syzygy
+
+    folder, tables = tmp_path_factory.mktemp("syzygy"), load_tables(CHESS)
+    write_table(folder, "KRvK", 2, 2)
+    layout = chess.syzygy.WdlTable(str(folder / "KRvK.rtbw"))
+    layout.init_table_wdl()
+    wins, plies = (
+        (bytearray(b"\2" * layout.tb_size[0]), bytearray(b"\2" * layout.tb_size[0])),
+        bytearray(layout.tb_size[0]),
+    )
+    first, last = spans(CHESS)["KRK"]
+    for index in range(first, last):
+        side, pair = divmod((index - first) // 64, len(KINGS))
+        code, squares = int(tables.array[index]), [int(KINGS[pair, 0]), (index - first) % 64, int(KINGS[pair, 1])]
+        state = tables.position(index) if code == NONE and side == 1 else None
+        is_mate = state is not None and CHESS.utility(state)[0] == 1.0
+        if code == NONE and not is_mate:
+            continue
+        place = layout.encode_piece(layout.norm[0], [*squares, 0, 0, 0, 0], layout.factor[0])
+        wins[side][place] = 2 + 2 * (-1 if is_mate else value_of(code))
+        if value_of(code) > 0:
+            plies[place] = plies_of(code) - 1
+    layout.close()
+    (folder / "KRvK.rtbw").write_bytes(assembled(WDL, 1, [coded(wins[0], 0), coded(wins[1], 0)]))
+    (folder / "KRvK.rtbz").write_bytes(assembled(DTZ, 0, [coded(plies, IN_PLIES)]))
+    return folder
+
+
+def test_the_rook_wins_by_the_files_as_fast_as_by_the_own_table(rook):
+    tables, player = load_tables(CHESS), make_player(f'syzygy:"{rook}"', CHESS)
+    first, last = spans(CHESS)["KRK"]
+    codes, rng = tables.array[first:last], np.random.default_rng(2)
+    for index in rng.choice(np.flatnonzero(codes != NONE), 60):
+        state, code = tables.position(first + int(index)), int(codes[index])
+        choice = player.choose(state)
+        assert choice.value == value_of(code)
+        after = CHESS.result(state, choice.action)
+        if value_of(code) and not CHESS.is_terminal(after):
+            assert plies_of(tables.code(after)) == plies_of(code) - 1
+    state = CHESS.parse("8/8/8/8/8/2k5/1R6/K7 w - - 0 1")
+    for left in range(31, 0, -1):
+        assert not CHESS.is_terminal(state) and plies_of(tables.code(state)) == left
+        state = CHESS.result(state, player.choose(state).action)
+    assert CHESS.utility(state) == (1.0, -1.0)
 
 
 def chosen(folder, fen):
