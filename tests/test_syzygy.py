@@ -4,8 +4,10 @@ A table in which all positions of a side have one value is a few bytes long: her
 and a queen or rook wins. In the positions below that is so. The whole of KRK is written from the project's own table.
 """
 
+import re
 import struct
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -178,3 +180,13 @@ def test_without_python_chess_one_line_says_so(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "chess", None)
     with pytest.raises(UserError, match="syzygy: expected python-chess to read the tables, found none"):
         make_player(f'syzygy:"{folder}"', CHESS)
+
+
+def test_no_other_file_of_the_packages_imports_python_chess():
+    root, folders = (
+        Path(__file__).parents[1],
+        ("base", "games", "mcts", "nets", "classical", "checkpoints", "selfplay", "arena"),
+    )
+    files = [file for folder in (*folders, "monitor", "train") for file in (root / folder).rglob("*.py")]
+    found = [file for file in files if re.search(r"^\s*(?:import|from) chess\b", file.read_text("utf-8"), re.M)]
+    assert len(files) > 200 and [file.name for file in found] == ["syzygy.py"]
