@@ -7,8 +7,9 @@
 
 {tables}
 
-Each table's columns are explained in its file: ablation.py, solver.py, rollouts.py, depths.py. All but `depths` run on one core and
-measure processor time, so other work on the machine has little effect; ratios within one run are reliable, absolute figures less so.
+Each table's columns are explained in its file: ablation.py, solver.py, rollouts.py, depths.py, endgames.py. All but `depths` run on one
+core and measure processor time, so other work on the machine has little effect; ratios within one run are reliable, absolute figures
+less so.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import fields
 from functools import partial
 
 from base.errors import Arguments, UserError, run_command
-from benchmarks import ablation, depths, rollouts, solver
+from benchmarks import ablation, depths, endgames, rollouts, solver
 from benchmarks.games import machine, one_core, versions
 from benchmarks.tables import Options, Row, Table, count, header, line
 from games import Game, load
@@ -31,6 +32,7 @@ TABLES: dict[str, Table] = {
     "first-move": solver.FIRST_MOVE,
     "rollouts": rollouts.TABLE,
     "depths": depths.TABLE,
+    "endgames": endgames.TABLE,
 }
 MOST = {"depth": 40, "mb": 1 << 20, "simulations": 10_000_000, "each": 1_000_000, "workers": 1024}
 HELP = {
@@ -51,7 +53,9 @@ def main(argv: Sequence[str]) -> int:
     about = "\n".join(f"    {name:12}{table.about}" for name, table in TABLES.items())
     parser = Arguments(description=__doc__.format(tables=about))
     parser.add_argument("games", nargs="*", metavar="GAME", help="with options; default: those of each table")
-    parser.add_argument("--table", nargs="+", choices=list(TABLES), metavar="TABLE", help="default: all but first-move")
+    parser.add_argument(
+        "--table", nargs="+", choices=list(TABLES), metavar="TABLE", help="default: all but first-move and endgames"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead")
     for each in fields(Options):
         whole = partial(count, most=MOST.get(each.name, 10**12))

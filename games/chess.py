@@ -28,7 +28,7 @@ Positions are written in FEN. The en passant square is there only where an en pa
 it change the possible moves, by which repetitions are defined. FEN holds no earlier positions: one that is read from
 text is its own first occurrence.
 
-Four parts are in `games/parts/`: the board and its attacks, the moves, the values, the text.
+Five parts are in `games/parts/`: the board and its attacks, the moves, the values, the endgame classes, the text.
 """
 
 import numpy as np
@@ -43,10 +43,8 @@ from games.parts.chess_board import (
     EN_PASSANT_KEY,
     FIFTY_MOVES,
     KING,
-    KING_MOVES,
     KNIGHT,
     LAST_NUMBER,
-    LAST_RANKS,
     LIGHT,
     PAWN,
     PLANES,
@@ -56,10 +54,9 @@ from games.parts.chess_board import (
     WHITE,
     State,
     in_check,
-    kind_on,
-    king_of,
     whole_key,
 )
+from games.parts.chess_endgames import CLASSES, ON_REQUEST, endgame_index, endgame_position, endgame_predecessors
 from games.parts.chess_moves import can_move, legal_actions, result
 from games.parts.chess_text import action_names, parse, render, text
 from games.parts.chess_values import FEATURES, WEIGHTS, features, gain, tactical_actions
@@ -182,44 +179,6 @@ def upside_down() -> Array:
     return np.array([range(ACTIONS), flipped])
 
 
-# ── for endgame tables ──
-
-# Kings and one piece. Within a class: the piece's colour, who moves, white's king, black's king, the piece's square.
-ENDGAME_KINDS = np.array([KNIGHT, BISHOP, ROOK, QUEEN, PAWN])
-CLASS_SIZE = 2 * 2 * 64**3
-
-
-def endgame_index(state: GameState) -> int:
-    others = (state.colours[0] | state.colours[1]) & ~state.kinds[KING]
-    if others == ZERO or others & (others - ONE) or state.castling:
-        return -1
-    square = lowest_bit(others)
-    kind = kind_on(state, square)
-    which = 4 if kind == PAWN else kind - 1
-    colour = 0 if others & state.colours[WHITE] else 1
-    kings = king_of(state, WHITE) * 64 + king_of(state, BLACK)
-    return (((which * 2 + colour) * 2 + int(state.mover)) * 4096 + kings) * 64 + square
-
-
-def endgame_position(state: GameState, index: int) -> bool:
-    square, black_king, white_king = index & 63, index >> 6 & 63, index >> 12 & 63
-    mover, colour, kind = index >> 18 & 1, index >> 19 & 1, ENDGAME_KINDS[index >> 20]
-    piece = ONE << U(square)
-    kings = (ONE << U(white_king)) | (ONE << U(black_king))
-    if white_king == black_king or piece & kings or (KING_MOVES[white_king] >> U(black_king)) & ONE:
-        return False
-    if kind == PAWN and piece & LAST_RANKS:
-        return False
-    state.kinds[KING] = kings
-    state.kinds[kind] = piece
-    state.colours[WHITE], state.colours[BLACK] = ONE << U(white_king), ONE << U(black_king)
-    state.colours[colour] |= piece
-    state.mover = mover
-    state.move = 1
-    state.key = whole_key(state)
-    return not in_check(state, 1 - mover)
-
-
 def game() -> Rules:
     return Rules(
         State,
@@ -250,9 +209,11 @@ def game() -> Rules:
         feature_weights=WEIGHTS,
         weight_unit=0.25,
         material=FEATURES[:5],
-        endgames=[(name, CLASS_SIZE) for name in ("KNK", "KBK", "KRK", "KQK", "KPK")],
+        endgames=CLASSES,
+        endgames_on_request=ON_REQUEST,
         endgame_index=endgame_index,
         endgame_position=endgame_position,
+        endgame_predecessors=endgame_predecessors,
         plies_to_draw=plies_to_draw,
         names=action_names(),
         render=render,

@@ -73,6 +73,25 @@ def test_the_rook_mates_as_fast_as_in_the_table_against_the_best_defence() -> No
     assert CHESS.utility(state) == (1.0, -1.0)
 
 
+def test_bishop_and_knight_mate_in_33_moves_against_the_best_defence() -> None:
+    state, knowing = CHESS.parse("8/8/7N/8/8/8/8/K1k1B3 w - - 0 1"), player(CHESS, nodes=5000, endgames="KBNK")
+    for left in range(65, 0, -1):
+        assert abs(searched(knowing, state).score) == WIN - left
+        state = CHESS.result(state, knowing.choose(state).action)
+    assert CHESS.utility(state) == (1.0, -1.0)
+
+
+def test_a_class_that_is_not_there_is_searched() -> None:
+    state = CHESS.parse("8/8/7N/8/8/8/8/K1k1B3 w - - 0 1")
+    search = searched(player(CHESS, depth=2), state)
+    assert not search.choice(0.0).proven
+    without = searched(player(CHESS, depth=2, tables=False), state)
+    assert search.choice(0.0).counters["path_ends"] == without.choice(0.0).counters["path_ends"]
+    with pytest.raises(UserError, match="alphabeta: endgames: expected tables=on with KBNK"):
+        player(CHESS, depth=2, tables=False, endgames="KBNK")
+    assert AlphaBetaSettings(depth=2, tables=True, endgames="KBNK", exact=True).resolved().endgames is None
+
+
 def test_where_search_alone_is_deep_enough_it_agrees() -> None:
     """Queen or rook against king and pawn: no table has them, but what they lead to."""
     rng, hits, won = np.random.default_rng(3), 0, 0

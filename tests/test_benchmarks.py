@@ -14,11 +14,24 @@ import pytest
 
 from arena.match import Match
 from base.errors import UserError
-from benchmarks import ablation, arena, depths, mctx_peer, memory, never_loses, rollouts, search, selfplay, solver
+from benchmarks import (
+    ablation,
+    arena,
+    depths,
+    endgames,
+    mctx_peer,
+    memory,
+    never_loses,
+    rollouts,
+    search,
+    selfplay,
+    solver,
+)
 from benchmarks import games as benchmark
 from benchmarks.tables import Options, header, line, random_position
 from classical.alphabeta import AlphaBetaSettings
 from classical.solver import Solver
+from classical.tables import load_tables
 from games import Game, builtin_games, load
 from selfplay.settings import SelfPlaySettings
 
@@ -283,3 +296,15 @@ def test_memory_that_grows_with_a_full_window_is_noticed(capsys: Any) -> None:
         memory.report(np.stack([games, games, games, games], 1)[:10] * [1, 1, 0, 1] + [0, 0, 5, 0], 5.0)
     with pytest.raises(UserError, match="on a system that reports the memory of a process"):
         memory.report(np.full((20, 4), np.nan), 5.0)
+
+
+def test_the_table_of_endgames_finds_what_is_published_and_no_value_that_does_not_follow() -> None:
+    rows = {row["class"]: row for row in endgames.rows(load("checkers"), Options())}
+    assert len(rows) == 16 and rows["K v MM"]["longest"] == 61
+    assert all(row["wrong"] == 0 and row["MB"] > 0 for row in rows.values())
+    assert all(abs(row["won"] + row["drawn"] + row["lost"] - 1) < 1e-9 for row in rows.values())
+    longest = {section.name: section.longest for section in load_tables(load("chess")).sections()}
+    published = endgames.PUBLISHED["chess"]
+    assert {name: longest[name] for name in ("KRK", "KQK", "KPK")}.items() <= published.items()
+    assert line(endgames.TABLE, rows["K v MM"]).split()[:3] == ["K", "v", "MM"]
+    assert not endgames.TABLE.takes(load("connect_four"))

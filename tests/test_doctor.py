@@ -11,7 +11,9 @@ from base.errors import UserError
 from games import load
 from games.engine import laws
 from games.engine.doctor import GameUnderTest, examine
+from games.engine.game import Game
 from games.engine.quick_laws import Breach
+from games.engine.rules import Rules
 
 SOURCES = {
     name: (Path(games.__file__).parent / f"{name}.py").read_text()
@@ -243,6 +245,71 @@ LATE = {"an index runs out of its array late in the game"}
 SIDE_EFFECTS = {
     "a column is not seen": {laws.symmetries_hold.sentence},
 }
+
+
+def but_the_first(list_all):
+    """Lists one index less."""
+
+    def listed(state, indices):
+        n = list_all(state, indices)
+        indices[: max(n - 1, 0)] = indices[1 : max(n, 1)].copy()
+        return max(n - 1, 0)
+
+    return listed
+
+
+def and_itself(list_all):
+    """Lists the position's own index too."""
+
+    def listed(state, indices):
+        n = list_all(state, indices)
+        indices[n] = load("chess").rules.endgame_index(state)
+        return n + 1
+
+    return listed
+
+
+def twice(list_all):
+    def listed(state, indices):
+        n = list_all(state, indices)
+        indices[n] = indices[0]
+        return n + 1
+
+    return listed
+
+
+def without_its_clock(list_all):
+    def listed(state, indices):
+        state.clock = 9
+        return list_all(state, indices)
+
+    return listed
+
+
+@pytest.mark.parametrize(
+    ("change", "seen"),
+    [
+        (None, ""),
+        (but_the_first, "is not among its predecessors"),
+        (and_itself, "but no action leads from there"),
+        (twice, "lists an index twice"),
+        (without_its_clock, "changes the position"),
+    ],
+    ids=["right", "missing", "astray", "twice", "changed"],
+)
+def test_wrong_predecessors_of_an_endgame_are_found(change, seen):
+    rules = load("chess").rules
+    if change is not None:
+        fields = {name: getattr(rules, name) for name in Rules.__dataclass_fields__ if name != "derived"}
+        rules = Rules(**(fields | {"endgame_predecessors": change(rules.endgame_predecessors)}))
+    test = GameUnderTest(Game(rules, "chess", "chess", {}), count=1, seed=0, seconds=1)
+    if not seen:
+        assert "positions" in laws.predecessors_are_complete.check(test)
+        return
+    with pytest.raises(Breach, match=seen) as breach:
+        laws.predecessors_are_complete.check(test)
+    assert breach.value.function == "endgame_predecessors"
+
 
 DICE = '''
 import numpy as np

@@ -97,6 +97,16 @@ def test_a_wrong_name_is_an_error_with_what_is_allowed(text, expected):
         ),
         (
             "gain=gain,",
+            "gain=gain, endgames_on_request=['KBNK'],",
+            "endgames_on_request: expected names of endgames, got 'KBNK'",
+        ),
+        (
+            "gain=gain,",
+            "gain=gain, endgame_predecessors=lambda state, indices: 0,",
+            "endgame_predecessors: expected endgames with it",
+        ),
+        (
+            "gain=gain,",
             "gain=gain, largest_score=3,",
             "largest_score: expected a number above 0 with score, and none without; got 3",
         ),

@@ -28,10 +28,10 @@ from classical.tables import (
     win_in,
 )
 from classical.tables.__main__ import main
-from classical.tables.check import inconsistencies
+from classical.tables.check import inconsistencies, inconsistent
 from classical.tables.codes import words
 from classical.tables.complete import build_complete
-from classical.tables.endgames import build_endgames
+from classical.tables.endgames import build_class, spans
 from classical.tables.tables import Tables, rank
 from games import load
 from games.engine.game import Game
@@ -45,6 +45,13 @@ def tables_of(name):
     return load_tables(load(name))
 
 
+def build_endgames(game):
+    table = np.zeros(sum(size for _, size in game.rules.endgames), np.uint16)
+    for name, (first, last) in spans(game).items():
+        table[first:last] = build_class(game, table, name)
+    return table
+
+
 def probed(tables, state):
     return int(tables.game.kernel(prober)(tables.array, state))
 
@@ -54,11 +61,12 @@ def draw(rng, choices):
         return choices[below(rng, len(choices))]
 
 
-def decided_positions(tables, n, seed):
-    """n random endgames that are won or lost, with their codes."""
-    rng, indices = generator(seed, "decided"), np.flatnonzero(tables.array >= 2)
+def decided_positions(tables, n, seed, name=None):
+    """n random endgames that are won or lost, with their codes; of one class if it is named."""
+    first, last = spans(tables.game)[name] if name else (0, len(tables.array))
+    rng, indices = generator(seed, "decided"), np.flatnonzero(tables.array[first:last] >= 2)
     for _ in range(n):
-        index = int(draw(rng, indices))
+        index = first + int(draw(rng, indices))
         yield tables.position(index), int(tables.array[index])
 
 
@@ -108,7 +116,7 @@ def test_the_first_mover_of_tic_tac_toe_draws_and_punishes_a_mistake():
 def test_every_value_follows_from_its_successors(name):
     count, wrong = inconsistencies(tables_of(name))
     assert wrong == -1
-    assert count > 300_000
+    assert count > 250_000
 
 
 def test_a_wrong_value_does_not_follow_from_its_successors():
@@ -156,34 +164,22 @@ def test_rook_endings_are_as_many_by_depth_as_published():
     """Black to move, white's king in the triangle a1-d1-d4, mirror images left out: Bain and Hoff (1994), the krkopt data set."""
     published = [27, 78, 246, 81, 198, 471, 592, 683, 1433, 1712, 1985, 2854, 3597, 4194, 4553, 2166, 390]
     game, tables, moves, drawn = CHESS, tables_of("chess"), Counter(), 0
-    names = [name for name, _ in game.rules.endgames]
-    first = sum(size for _, size in game.rules.endgames[: names.index("KRK")])
-    seen = set()
-    for white_king in [0, 1, 2, 3, 9, 10, 11, 18, 19, 27]:
-        for black_king in range(64):
-            for rook in range(64):
-                is_diagonal = white_king % 9 == 0
-                mirrored = tuple(square % 8 * 8 + square // 8 for square in (black_king, rook))
-                if is_diagonal and mirrored in seen:
-                    continue
-                index = first + ((0 * 2 + 1) * 4096 + white_king * 64 + black_king) * 64 + rook
-                state = tables.position(index)
-                if state is None:
-                    continue
-                assert game.rules.endgame_index(state) == index
-                if is_diagonal:
-                    seen.add((black_king, rook))
-                if game.is_terminal(state):
-                    if game.utility(state)[0] == 1:
-                        moves[0] += 1
-                    else:
-                        drawn += 1
-                elif (code := int(tables.array[index])) == DRAW:
-                    drawn += 1
-                else:
-                    assert value_of(code) == -1
-                    moves[plies_of(code) // 2] += 1
-        seen.clear()
+    first, last = spans(game)["KRK"]
+    for index in range((first + last) // 2, last):
+        state = tables.position(index)
+        if state is None:
+            continue
+        assert state.mover == 1
+        if game.is_terminal(state):
+            if game.utility(state)[0] == 1:
+                moves[0] += 1
+            else:
+                drawn += 1
+        elif (code := int(tables.array[index])) == DRAW:
+            drawn += 1
+        else:
+            assert value_of(code) == -1
+            moves[plies_of(code) // 2] += 1
     assert [moves[n] for n in range(17)] == published
     assert drawn == 2796
 
@@ -237,6 +233,84 @@ def test_a_choice_is_proven_and_ranks_every_action():
         (candidate.value for candidate in choice.actions), reverse=True
     )
     assert {candidate.action for candidate in choice.actions} == set(CHESS.legal_actions(state))
+
+
+# ── four pieces ──
+
+FOUR = ("KBBK", "KBNK", "KQKR")
+
+
+@functools.cache
+def four():
+    return load_tables(CHESS, endgames=FOUR)
+
+
+def test_the_longest_mates_with_four_pieces_are_the_known_ones():
+    """In moves 19 for KBBK, 33 for KBNK, 35 for KQKR."""
+    longest = {section.name: section.longest for section in four().sections()}
+    assert [longest[name] for name in FOUR] == [37, 65, 69]
+
+
+@pytest.mark.parametrize("name", ["KBBK", "KQKR"])
+def test_every_value_with_four_pieces_follows_from_its_successors(name):
+    count, wrong = inconsistent(CHESS, four().array, name)
+    assert wrong == -1
+    assert count == {"KBBK": 745_825, "KQKR": 2_465_442}[name]
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_short_mates_with_four_pieces_are_those_of_a_plain_search(name):
+    rng, (first, last) = generator(3, name), spans(CHESS)[name]
+    for code in (win_in(1), loss_in(2), win_in(3)):
+        indices = first + np.flatnonzero(four().array[first:last] == code)
+        for _ in range(5):
+            state, plies = four().position(int(draw(rng, indices))), plies_of(code)
+            assert slow_value(CHESS, state, plies) == value_of(code)
+            assert plies < 2 or slow_value(CHESS, state, plies - 1) == 0
+    indices = first + np.flatnonzero(four().array[first:last] > win_in(3))
+    for _ in range(5):
+        assert slow_value(CHESS, four().position(int(draw(rng, indices))), 3) == 0
+
+
+@pytest.mark.parametrize("name", FOUR)
+def test_with_four_pieces_the_best_defence_lasts_as_long_as_stated_and_no_other_longer(name):
+    rng = generator(5, name)
+    for state, code in decided_positions(four(), 4, 6, name):
+        assert len(four().line(state)) == plies_of(code)
+        assert_wins_in_time(four(), state, code, lambda state: draw(rng, CHESS.legal_actions(state)))
+
+
+def test_classes_on_request_have_codes_only_where_they_are_named():
+    state = CHESS.parse("8/8/8/8/3k4/8/8/KBN5 w - - 0 1")
+    assert words(four().code(state)) == "won in 59"
+    assert tables_of("chess").code(state) == NONE
+    assert len(tables_of("chess").array) == len(four().array)  # one kernel for both
+    some = load_tables(CHESS, endgames=["KBNK", "KQK"])  # one of them is always there
+    assert some.endgames == ("KBNK",) and len(some.paths) == 2
+    assert some.classes() == ["KNK", "KBK", "KRK", "KQK", "KPK", "KBNK"]
+    with pytest.raises(UserError, match="expected one of KBBK, KBNK, KQKR, got 'KBNKP'; did you mean 'KBNK'"):
+        load_tables(CHESS, endgames=["KBNKP"])
+    with pytest.raises(UserError, match="expected none, for there are none on request, got 'KBNK'"):
+        load_tables(CHECKERS, endgames=["KBNK"])
+
+
+@pytest.mark.parametrize("name", ["KRK", "KPK"])
+def test_moves_taken_back_give_the_codes_that_stored_moves_give(name):
+    rules, table, (first, last) = CHESS.rules, tables_of("chess").array, spans(CHESS)[name]
+    fields = {each: getattr(rules, each) for each in Rules.__dataclass_fields__ if each != "derived"}
+    game = Game(Rules(**(fields | {"endgame_predecessors": None})), "chess", "chess", {})
+    assert np.array_equal(build_class(game, table, name), table[first:last])
+
+
+def test_a_class_whose_captures_lead_to_one_without_codes_is_refused():
+    with pytest.raises(UserError, match=r"class KQKR: .* leads to a class that is not built yet"):
+        build_class(CHESS, np.zeros(len(four().array), np.uint16), "KQKR")
+
+
+def test_a_mate_in_33_moves_comes_before_the_fifty_moves_are_over():
+    longest = "8/8/7N/8/8/8/8/K1k1B3 w - - {} 1"
+    assert words(probed(four(), CHESS.parse(longest.format(35)))) == "won in 65"
+    assert probed(four(), CHESS.parse(longest.format(36))) == NONE
 
 
 # ── turns, captures, stalemates ──
@@ -354,7 +428,7 @@ def test_games_that_no_table_fits_are_refused(name, complaint):
 def test_endgame_classes_are_needed():
     assert not has_endgames(load("nim").rules) and has_endgames(CHECKERS.rules)
     with pytest.raises(UserError, match="expected rules with endgame classes"):
-        build_endgames(load("nim"))
+        build_class(load("nim"), np.zeros(0, np.uint16), "KRK")
     with pytest.raises(UserError, match="a complete table is checked by minimax"):
         inconsistencies(tables_of("nim"))
 
@@ -544,6 +618,18 @@ def test_the_command_builds_checks_and_reports(capsys):
     assert complete["won"] + complete["drawn"] + complete["lost"] == complete["size"] == 4520
     with pytest.raises(UserError, match="at most 1,000,000 positions"):
         main(["connect_four"])
+
+
+def test_the_command_prints_the_value_of_a_position_and_of_its_moves(capsys):
+    assert main(["chess", "KBNK", "--position", "8/8/8/8/8/1K6/2N5/1k1B4 w - - 0 1"]) == 0
+    first, best, *_ = capsys.readouterr().out.splitlines()
+    state = CHESS.parse("8/8/8/8/8/1K6/2N5/1k1B4 w - - 0 1")
+    assert first == f"8/8/8/8/8/1K6/2N5/1k1B4 w - - 0 1: {words(four().code(state))}"
+    assert best.split(maxsplit=1)[1] == words(four().code(state))
+    assert main(["chess", "--position", "8/8/8/8/8/2K5/8/k2R4 b - - 0 1", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["moves"]) == {"a1a2"}
+    with pytest.raises(UserError, match="expected a position of chess with a move to choose, got a finished game"):
+        main(["chess", "--position", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"])
 
 
 def test_codes_and_words():

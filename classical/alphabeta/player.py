@@ -78,7 +78,7 @@ class AlphaBeta:
         self.game, self.settings = game, (settings := settings.resolved())
         self.weights = (eval or default_eval(game)).array(game)
         self.table = new_table(settings.tt_mb) if settings.tt else no_table()
-        self.endgames = endgames_of(game) if settings.tables else empty_table(rules)
+        self.endgames = endgames_of(game, settings.endgames) if settings.tables else empty_table(rules)
         self._age, self._paths_matter = 0, False
         self._workspace, *self._helpers = (np.zeros(1, workspace(rules)) for _ in range(settings.threads))
         self._set_up(self._workspace[0], settings, log)
@@ -143,8 +143,8 @@ class AlphaBeta:
         return found
 
 
-def endgames_of(game: Game) -> Codes:
-    """The game's endgame tables, for kernels; a message precedes building them."""
+def endgames_of(game: Game, on_request: str | None) -> Codes:
+    """The game's endgame tables, for kernels, with classes on request (KBNK+KQKR); a message precedes building them."""
     announced: list[str] = []
 
     def report(name: str, positions: int) -> None:
@@ -152,7 +152,7 @@ def endgames_of(game: Game) -> Codes:
             announced.append(name)
             print(f"building the tables of {game.name} (first time only) …", file=sys.stderr, flush=True)
 
-    found: Codes = load_tables(game, report).array
+    found: Codes = load_tables(game, report, endgames=on_request.split("+") if on_request else ()).array
     return found
 
 

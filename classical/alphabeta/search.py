@@ -47,7 +47,7 @@ from classical.alphabeta.workspace import (
 from classical.scores import LARGEST_EVAL, UNIT, WIN, score_of
 from classical.tables.codes import NONE as UNKNOWN
 from classical.tables.codes import plies_of, value_of
-from classical.tables.probe import prober
+from classical.tables.probe import before_draws, finder
 from classical.types import Codes, Entries, Kernel, Score
 from games import Rules
 from games.types import GameState, Integer
@@ -299,16 +299,17 @@ def ender(rules: Rules) -> Callable[..., tuple[bool, Score]]:
     """
     is_terminal, utility, legal_actions, to_move = rules.is_terminal, rules.utility, rules.legal_actions, rules.to_move
     has_path = bool(rules.history)
-    probe, index_of = prober(rules), rules.endgame_index or (lambda state: -1)
+    find, in_time = finder(rules), before_draws(rules)
 
     def end_of(ws: Workspace, endgames: Codes, child: GameState, mover: Integer, ply: Integer) -> tuple[bool, Score]:
         if not is_terminal(child):
             if len(endgames) == 0:
                 return False, np.int64(0)
-            code = np.int64(probe(endgames, child))
+            code = np.int64(find(endgames, child))
             if code == UNKNOWN:
-                if index_of(child) >= 0:  # decided in the table, but a draw by counter or repetition comes first
-                    ws.path_ends += 1
+                return False, np.int64(0)
+            if not in_time(code, child):
+                ws.path_ends += 1
                 return False, np.int64(0)
             ws.nodes += 1
             ws.endgame_hits += 1

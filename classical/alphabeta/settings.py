@@ -68,7 +68,9 @@ class AlphaBetaSettings:
 
     tables: bool = False
     """Positions of the game's endgame tables, or of the complete table of a tiny game, are looked up instead of searched; the tables
-    are built at first use (chess: half a minute) and kept in the cache folder (Ströhlein 1970, Thompson 1986)."""
+    are built at first use (chess: a second) and kept in the cache folder (Ströhlein 1970, Thompson 1986)."""
+    endgames: str | None = None
+    """Classes that `tables` has too, although they are built on request only: KBNK+KQKR (chess: some seconds each)."""
 
     exact: bool = False
     """The value is plain minimax's: no selective enhancement, table hits of equal depth only, paths distinguished where they matter."""
@@ -96,6 +98,8 @@ class AlphaBetaSettings:
                 raise UserError(f"alphabeta: {name}: expected {least} to {most}, got {value}")
         if (self.bare or not self.iterative) and self.depth is None:
             raise UserError("alphabeta: depth: expected one where iterative is off, or bare on")
+        if self.endgames is not None and not self.tables:
+            raise UserError(f"alphabeta: endgames: expected tables=on with {self.endgames}")
         if self.threads > 1 and (self.exact or self.bare or not self.tt or not self.iterative):
             raise UserError(
                 f"alphabeta: threads: more than 1 needs exact=off, bare=off, tt=on and iterative=on, got {self.threads}"
@@ -108,7 +112,7 @@ class AlphaBetaSettings:
         off: dict[str, Any] = {name: 0 if name == "beam" else False for name in SELECTIVE}
         if self.bare:
             off |= {each.name: False for each in fields(self) if each.default is True} | {"presort": 0}
-        return replace(self, **off) if self.exact or self.bare else self
+        return replace(self, **off, endgames=None) if self.exact or self.bare else self
 
     @classmethod
     def plain(cls, **limits: Any) -> AlphaBetaSettings:

@@ -11,10 +11,11 @@ import numpy as np
 
 from base.errors import UserError
 from classical.tables.codes import DRAW, NONE, loss_in, plies_of, value_of, win_in
+from classical.tables.endgames import spans
 from classical.tables.probe import has_endgames
 from classical.tables.tables import Tables
 from classical.types import Codes, Kernel, Positions
-from games import Rules
+from games import Game, Rules
 from games.types import Array, Counts, Integer
 
 LEVELS = 64  # actions of one turn
@@ -79,7 +80,18 @@ def inconsistencies(tables: Tables) -> tuple[int, int]:
         raise UserError(
             f"{game.name}: expected a game with endgame classes to check; a complete table is checked by minimax"
         )
+    count = 0
+    for name in tables.classes():
+        compared, wrong = inconsistent(game, tables.array, name)
+        count += compared
+        if wrong >= 0:
+            return count, wrong
+    return count, -1
+
+
+def inconsistent(game: Game, table: Codes, name: str) -> tuple[int, int]:
+    """The same of one class; `table` is `Tables.array`."""
     states, actions = game.blanks(LEVELS), np.zeros((LEVELS, game.rules.max_legal), np.int32)
     counts = np.zeros(1, np.int64)
-    wrong = int(game.kernel(checker)(states, actions, tables.array, 0, len(tables.array), counts))
+    wrong = int(game.kernel(checker)(states, actions, table, *spans(game)[name], counts))
     return int(counts[0]), wrong

@@ -1,8 +1,9 @@
-"""Tables of a game's endgame classes: `build_endgames(game)` gives the code of every index of `endgame_index`.
+"""Tables of a game's endgame classes: `build_class(game, table, name)` gives the code of every index of a class.
 
 Classes are built in the order of the rules' `endgames`, since captures and promotions lead to earlier ones. The graph of each class is
 generated forward (`linker`) and solved (classical/tables/graph.py). Positions in the middle of a turn have no index: they become nodes
-after those of the class.
+after those of the class. Where the rules have `endgame_predecessors`, the graph's edges are counted and not kept: a position takes 12
+bytes instead of some hundreds.
 
 The history of a position is ignored: counters and repetitions start at zero, and endless play is drawn. The probe therefore compares
 the distance with `plies_to_draw` (classical/tables/probe.py).
@@ -10,25 +11,25 @@ the distance with `plies_to_draw` (classical/tables/probe.py).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from base.errors import UserError
-from classical.tables.codes import plies_of, value_of
-from classical.tables.graph import EDGE, FAR, NODE, grown, note, refuse_unsuited, solve
+from classical.tables.codes import NONE, plies_of, value_of
+from classical.tables.graph import EDGE, FAR, NODE, decider, grown, note, refuse_unsuited, require_short, solve
 from classical.types import Codes, Kernel, Positions, Records
 from games import Game, Rules
 from games.types import Actions, Array, Counts
 
 CHUNK = 50_000  # positions between two reports of progress
-LATER, ASTRAY, STUCK = -1, -2, -3  # a later class; no class; no action
+LATER, ASTRAY, STUCK, MISSING = -1, -2, -3, -4  # a later class; no class; no action; an earlier class without codes
 COMPLAINTS = {
     LATER: "leads to a later class",
     ASTRAY: "leads to a position of the other player in no class",
     STUCK: "has no action and is not finished",
+    MISSING: "leads to a class that is not built yet",
 }
 
 
@@ -39,6 +40,8 @@ class Links(NamedTuple):
     """[3]: scratch space; the last one stays blank"""
     actions: Actions
     """[max_legal]: scratch space"""
+    targets: Array
+    """int64 [max_legal]: scratch space"""
     table: Codes
     """Codes of earlier classes."""
     nodes: Records
@@ -60,9 +63,10 @@ def linker(rules: Rules) -> Kernel:
     legal_actions, result, to_move, is_terminal = rules.legal_actions, rules.result, rules.to_move, rules.is_terminal
     utility, index_of, position_of, most = rules.utility, rules.endgame_index, rules.endgame_position, rules.max_legal
     assert index_of is not None and position_of is not None
+    is_kept = rules.endgame_predecessors is None
 
     def link(links: Links, first: int, last: int, start: int, stop: int) -> int:
-        states, actions, table, nodes, middles, edges, counts = links
+        states, actions, targets, table, nodes, middles, edges, counts = links
         size = last - first
         for number in range(start, stop):
             if counts[0] + most > len(middles) or counts[1] + most > len(edges) or size + counts[0] + most > len(nodes):
@@ -81,6 +85,7 @@ def linker(rules: Rules) -> Kernel:
             if n == 0:
                 return STUCK
             node.open, node.mover, node.win = 1, mover, FAR
+            different = 0
             for i in range(n):
                 states[1] = states[0]
                 result(states[1], actions[i])
@@ -92,38 +97,86 @@ def linker(rules: Rules) -> Kernel:
                 if index >= last:
                     return LATER
                 if 0 <= index < first:
+                    if table[index] == NONE:
+                        return MISSING
                     value = value_of(table[index])
                     note(node, value if is_same else -value, plies_of(table[index]))
                     continue
+                if index < 0 and (not is_same or not is_kept):
+                    return ASTRAY
+                target = index - first
                 if index < 0:
-                    if not is_same:
-                        return ASTRAY
                     target = size + counts[0]
                     middles[counts[0]] = states[1]
                     counts[0] += 1
+                if is_kept:
+                    node.left += 1
+                    edges[counts[1]].source = number
+                    edges[counts[1]].target = target
+                    counts[1] += 1
                 else:
-                    target = index - first
-                node.left += 1
-                edges[counts[1]].source = number
-                edges[counts[1]].target = target
-                counts[1] += 1
+                    targets[different] = target
+                    different += int(is_new(targets, different))
+            node.left += different
         return stop
 
     return link
 
 
-def build_endgames(game: Game, report: Callable[[str, int], object] = lambda name, positions: None) -> Codes:
-    """The code of every index [sum of the class sizes], uint16. `report(class, positions)` is called with the progress."""
+def is_new(targets: Array, last: int) -> bool:
+    """Whether targets[last] is none of those before it. Actions that mirror each other lead to one index."""
+    for i in range(last):
+        if targets[i] == targets[last]:
+            return False
+    return True
+
+
+def undoing(rules: Rules) -> Kernel:
+    """predecessors(nodes, context, number, before), as `decider` takes it; context: states [2], the last one blank; the first index."""
+    position_of, predecessors_of = rules.endgame_position, rules.endgame_predecessors
+    assert position_of is not None and predecessors_of is not None
+
+    def predecessors(nodes: Records, context: tuple[Positions, int], number: int, before: Array) -> int:
+        states, first = context
+        states[0] = states[1]
+        position_of(states[0], first + number)
+        n = predecessors_of(states[0], before)
+        for i in range(n):
+            before[i] -= first
+        return n
+
+    return predecessors
+
+
+def deciding(rules: Rules) -> Kernel:
+    return decider(undoing(rules))
+
+
+def spans(game: Game) -> dict[str, tuple[int, int]]:
+    """The indices of each class: from, to."""
+    found, first = {}, 0
+    for name, size in game.rules.endgames:
+        found[name] = first, first + size
+        first += size
+    return found
+
+
+def build_class(
+    game: Game, table: Codes, name: str, report: Callable[[str, int], object] = lambda name, positions: None
+) -> Codes:
+    """The codes of one class, uint16 [its size]; `table` has those of the classes that it leads to, by index."""
     refuse_unsuited(game)
-    if not game.rules.endgames or game.rules.endgame_index is None or game.rules.endgame_position is None:
+    if name not in spans(game) or game.rules.endgame_index is None or game.rules.endgame_position is None:
         raise UserError(f"{game.name}: expected rules with endgame classes (endgames, endgame_index, endgame_position)")
-    sizes = [size for _, size in game.rules.endgames]
-    table = np.zeros(sum(sizes), np.uint16)
-    for (name, size), last in zip(game.rules.endgames, itertools.accumulate(sizes)):
-        nodes, edges = _linked(game, table, name, last - size, last, report)
+    first, last = spans(game)[name]
+    nodes, edges = _linked(game, table, name, first, last, report)
+    if game.rules.endgame_predecessors is None:
         solve(nodes, edges)
-        table[last - size : last] = nodes["code"][:size]
-    return table
+    else:
+        before = np.zeros(game.rules.max_legal, np.int64)
+        require_short(game.kernel(deciding)(nodes, (game.blanks(2), first), before))
+    codes: Codes = nodes["code"][: last - first].copy()
+    return codes
 
 
 def _linked(
@@ -131,13 +184,14 @@ def _linked(
 ) -> tuple[Array, Array]:
     """Nodes and edges of one class."""
     link, most, size = game.kernel(linker), game.rules.max_legal, last - first
-    nodes, edges = np.zeros(size + 2 * most, NODE), np.zeros(8 * size + 2 * most, EDGE)
+    room = 8 * size if game.rules.endgame_predecessors is None else 0
+    nodes, edges = np.zeros(size + 2 * most, NODE), np.zeros(room + 2 * most, EDGE)
     middles, states, actions = game.blanks(2 * most), game.blanks(3), np.zeros(most, np.int32)
-    counts = np.zeros(3, np.int64)
+    targets, counts = np.zeros(most, np.int64), np.zeros(3, np.int64)
     at = 0
     while at < size + counts[0]:
         stop = min(at + CHUNK, size + int(counts[0]))
-        done = int(link(Links(states, actions, table, nodes, middles, edges, counts), first, last, at, stop))
+        done = int(link(Links(states, actions, targets, table, nodes, middles, edges, counts), first, last, at, stop))
         if done < 0:
             where = f"{game.text(states[0])} (index {first + int(counts[2])})"
             raise UserError(f"{game.name}: class {name}: {where} {COMPLAINTS[done]}")

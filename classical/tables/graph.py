@@ -6,21 +6,26 @@ certain endgames", 1986). With v(s) the outcome for the mover of s and d(s) the 
     won    d(s) = 1 + min d(s')   over the successors s' that the mover of s wins
     lost   d(s) = 1 + max d(s')   over all successors, when the mover of s loses in each of them
 
-and the nodes that are never decided are drawn. No move is taken back: edges are generated forward and sorted by their targets. The
-movers of a node and its successor are compared, not assumed to alternate, so turns of several actions need no special case.
+and the nodes that are never decided are drawn. The movers of a node and its successor are compared, not assumed to alternate, so turns
+of several actions need no special case.
 
-A builder (classical/tables/endgames.py, classical/tables/complete.py) fills `nodes` and `edges`, and adds the outcomes of finished
-successors and of those in finished tables by `note`; `solve(nodes, edges)` then writes the codes.
+A builder (classical/tables/endgames.py, classical/tables/complete.py) fills `nodes`, and adds the outcomes of finished successors and
+of those in finished tables by `note`. A decided node changes those before it, which come from one of two places:
+
+    solve(nodes, edges)      the graph's edges, generated forward and sorted by their targets; no game has to take a move back
+    decider(predecessors)    a function of the game, where edges would fill the memory
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from base.compiler import compiled
 from base.errors import UserError
 from classical.tables.codes import DRAW, LONGEST, loss_in, win_in
-from classical.types import Records
+from classical.types import Kernel, Records
 from games import Game
 from games.types import Array, Counts, Integer, Record
 
@@ -67,47 +72,69 @@ def sort_edges(edges: Records, starts: Counts, sources: Array) -> None:
     starts[0] = 0
 
 
-def decide(nodes: Records, starts: Counts, sources: Array) -> int:
-    """Write the codes of all nodes. Returns the longest distance, -1 if it exceeds LONGEST."""
-    plies, longest = 0, 0
-    while plies <= LONGEST:
-        waiting = 0
-        for number in range(len(nodes)):
-            node = nodes[number]
-            if node.open == 0 or node.code != 0:
-                continue
-            is_lost = node.left == 0 and node.win == FAR
-            if node.win != plies and not (is_lost and node.loss == plies):
-                waiting += int(node.win != FAR or is_lost)
-                continue
-            longest = plies
-            node.code = loss_in(plies) if is_lost else win_in(plies)
-            for i in range(starts[number], starts[number + 1]):
-                before = nodes[sources[i]]
-                if (before.mover == node.mover) == is_lost:
-                    before.left -= 1
-                    before.loss = max(before.loss, plies + 1)
-                else:
-                    before.win = min(before.win, plies + 1)
-                waiting += 1
-        if waiting == 0:
+def decider(predecessors: Kernel) -> Kernel:
+    """decide(nodes, context, before) -> the longest distance, -1 if it exceeds LONGEST. Writes the codes of all nodes.
+
+    predecessors(nodes, context, number, before) -> n: writes the numbers of the nodes that lead to one.
+    """
+
+    def decide(nodes: Records, context: Any, before: Array) -> int:
+        plies, longest = 0, 0
+        while plies <= LONGEST:
+            waiting = 0
             for number in range(len(nodes)):
-                if nodes[number].open and nodes[number].code == 0:
-                    nodes[number].code = DRAW
-            return longest
-        plies += 1
-    return -1
+                node = nodes[number]
+                if node.open == 0 or node.code != 0:
+                    continue
+                is_lost = node.left == 0 and node.win == FAR
+                if node.win != plies and not (is_lost and node.loss == plies):
+                    waiting += int(node.win != FAR or is_lost)
+                    continue
+                longest = plies
+                node.code = loss_in(plies) if is_lost else win_in(plies)
+                for i in range(predecessors(nodes, context, number, before)):
+                    earlier = nodes[before[i]]
+                    if (earlier.mover == node.mover) == is_lost:
+                        earlier.left -= 1
+                        earlier.loss = max(earlier.loss, plies + 1)
+                    else:
+                        earlier.win = min(earlier.win, plies + 1)
+                    waiting += 1
+            if waiting == 0:
+                for number in range(len(nodes)):
+                    if nodes[number].open and nodes[number].code == 0:
+                        nodes[number].code = DRAW
+                return longest
+            plies += 1
+        return -1
+
+    return decide
+
+
+def stored_predecessors(nodes: Records, context: tuple[Counts, Array], number: int, before: Array) -> int:
+    """By `sort_edges`."""
+    starts, sources = context
+    first, n = starts[number], starts[number + 1] - starts[number]
+    for i in range(n):
+        before[i] = sources[first + i]
+    return int(n)
 
 
 _sort_edges = compiled(sort_edges, label="endgame tables")
-_decide = compiled(decide, label="endgame tables")
+_decide = compiled(decider(stored_predecessors), label="endgame tables")
 
 
 def solve(nodes: Array, edges: Array) -> None:
     """Decide every node: nodes [n] of NODE, edges [m] of EDGE."""
     starts, sources = np.zeros(len(nodes) + 1, np.int64), np.zeros(len(edges), np.int32)
     _sort_edges(edges, starts, sources)
-    if _decide(nodes, starts, sources) < 0:
+    before = np.zeros(int(np.diff(starts).max(initial=0)), np.int64)
+    require_short(_decide(nodes, (starts, sources), before))
+
+
+def require_short(longest: int) -> None:
+    """Of what a decider returns."""
+    if longest < 0:
         raise UserError(f"expected games that can be won in {LONGEST} plies, got a longer one")
 
 

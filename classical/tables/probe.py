@@ -40,23 +40,45 @@ def empty_table(rules: Rules) -> Codes:
 
 def prober(rules: Rules) -> Callable[[Codes, GameState], Integer]:
     """probe(table, state) -> code, for kernels of this game."""
+    find, in_time = finder(rules), before_draws(rules)
+
+    def probe(table: Codes, state: GameState) -> Integer:
+        code = find(table, state)
+        return code if in_time(code, state) else np.int64(NONE)
+
+    return probe
+
+
+def finder(rules: Rules) -> Callable[[Codes, GameState], Integer]:
+    """find(table, state) -> code, whatever counters and repetitions there are."""
     return _indexed(rules) if has_endgames(rules) else _keyed(rules)
+
+
+def before_draws(rules: Rules) -> Callable[[Integer, GameState], bool]:
+    """in_time(code, state): whether no counter and no repetition can draw the game before the end that the code promises."""
+    plies_to_draw = rules.plies_to_draw if has_endgames(rules) else None
+    if plies_to_draw is None:
+        return _always
+
+    def in_time(code: Integer, state: GameState) -> bool:
+        return code < 2 or plies_of(code) <= plies_to_draw(state)
+
+    return in_time
+
+
+def _always(code: Integer, state: GameState) -> bool:
+    return True
 
 
 def _indexed(rules: Rules) -> Callable[[Codes, GameState], Integer]:
     """table[endgame_index(state)]"""
-    index_of, plies_to_draw = rules.endgame_index, rules.plies_to_draw or _no_counter
+    index_of = rules.endgame_index
     assert index_of is not None
 
-    def probe(table: Codes, state: GameState) -> Integer:
-        if len(table) == 0:
-            return np.int64(NONE)
-        code = code_at(table, index_of(state))
-        if code >= 2 and plies_of(code) > plies_to_draw(state):
-            return np.int64(NONE)
-        return code
+    def find(table: Codes, state: GameState) -> Integer:
+        return np.int64(NONE) if len(table) == 0 else code_at(table, index_of(state))
 
-    return probe
+    return find
 
 
 def code_at(table: Codes, index: Integer) -> Integer:
@@ -65,11 +87,11 @@ def code_at(table: Codes, index: Integer) -> Integer:
     return np.int64(table[index])
 
 
-def _keyed(rules: Rules) -> Callable[[Records, GameState], Integer]:
+def _keyed(rules: Rules) -> Callable[[Codes, GameState], Integer]:
     """Linear probing by key(state)."""
     key = rules.key
 
-    def probe(table: Records, state: GameState) -> Integer:
+    def find(table: Records, state: GameState) -> Integer:
         slots = len(table)
         if slots == 0:
             return np.int64(NONE)
@@ -81,13 +103,9 @@ def _keyed(rules: Rules) -> Callable[[Records, GameState], Integer]:
             slot = (slot + 1) & (slots - 1)
         return np.int64(NONE)
 
-    return probe
+    return find
 
 
 def first_slot(word: Bits, slots: int) -> Integer:
     """The first slot probed for a key; `slots` is a power of two."""
     return np.int64(mix(word) & U(slots - 1))
-
-
-def _no_counter(state: GameState) -> int:
-    return 1 << 30

@@ -13,15 +13,17 @@ True
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from base.errors import UserError, nearest, short
 from classical.tables.codes import DRAW, LONGEST, NONE, loss_in, plies_of, value_of, win_in
+from classical.tables.endgames import spans
 from classical.tables.probe import has_endgames, prober
-from classical.tables.store import Report, built, stored, table_path
+from classical.tables.store import Report, built, names_in, stored, table_path
 from classical.types import Codes
 from games import Game
 from games.choice import Candidate, Choice
@@ -44,15 +46,20 @@ class Section:
 
 
 class Tables:
-    """The tables of one game. `array` is the argument of kernels."""
+    """The tables of one game. `array` is the argument of kernels; of the classes on request, `endgames` have codes in it."""
 
-    def __init__(self, game: Game, array: Codes) -> None:
-        self.game, self.array = game, array
+    def __init__(self, game: Game, array: Codes, endgames: Sequence[str] = ()) -> None:
+        self.game, self.array, self.endgames = game, array, tuple(endgames)
         self._probe: Callable[[Codes, GameState], int] = game.kernel(prober)
 
     @property
     def path(self) -> Path:
         return table_path(self.game)
+
+    @property
+    def paths(self) -> list[Path]:
+        """All files: a class on request has one of its own."""
+        return [table_path(self.game, part) for part in ("", *self.endgames)]
 
     def code(self, state: GameState) -> int:
         """The code of `state` for its mover (codes.py), in the middle of a turn too; NONE if unknown."""
@@ -107,16 +114,19 @@ class Tables:
             state = self.game.result(state, line[-1])
         return tuple(line)
 
+    def classes(self) -> list[str]:
+        """The endgame classes that have codes."""
+        return [name for part in ("", *self.endgames) for name in names_in(self.game, part)]
+
     def sections(self) -> list[Section]:
         """Counts per endgame class; a complete table is one section."""
         if not has_endgames(self.game.rules):
             codes = self.array["code"]
             return [_section("complete", codes[codes != NONE], 0)]
-        found, first = [], 0
-        for name, size in self.game.rules.endgames:
-            found.append(_section(name, self.array[first : first + size], first))
-            first += size
-        return found
+        return [
+            _section(name, self.array[slice(*spans(self.game)[name])], spans(self.game)[name][0])
+            for name in self.classes()
+        ]
 
     def position(self, index: int) -> GameState | None:
         """The position of an index of the endgame classes; None if it is unused."""
@@ -139,13 +149,36 @@ def _one_ply_before(value: float, plies: int) -> int:
     return DRAW if value == 0 else win_in(plies + 1) if value > 0 else loss_in(plies + 1)
 
 
-def load_tables(game: Game, report: Report = lambda name, positions: None, *, rebuild: bool = False) -> Tables:
+def load_tables(
+    game: Game,
+    report: Report = lambda name, positions: None,
+    *,
+    rebuild: bool = False,
+    endgames: Sequence[str] = (),
+) -> Tables:
     """The tables of a game: its endgames where its rules number them, else all positions where they are few (UserError if not).
+    `endgames` names those on request that are wanted too.
 
     Read from the cache folder, or built and stored there; `report(class, positions)` is called with the progress.
     """
-    found = None if rebuild else stored(game)
-    return Tables(game, built(game, report, rebuild) if found is None else found)
+    for name in endgames:
+        if name not in spans(game):
+            known = game.rules.endgames_on_request
+            which = f"one of {', '.join(known)}" if known else "none, for there are none on request"
+            raise UserError(f"{game.name}: endgames: expected {which}, got '{short(name)}'{nearest(name, known)}")
+    endgames = [name for name in game.rules.endgames_on_request if name in endgames]
+    if not has_endgames(game.rules):
+        found = None if rebuild else stored(game)
+        return Tables(game, built(game, report, rebuild) if found is None else found)
+    table: Codes = np.zeros(sum(size for _, size in game.rules.endgames), np.uint16)
+    for part in ("", *endgames):
+        found = None if rebuild else stored(game, part)
+        codes, first = built(game, report, rebuild, part, table) if found is None else found, 0
+        for name in names_in(game, part):
+            start, stop = spans(game)[name]
+            table[start:stop] = codes[first : first + stop - start]
+            first += stop - start
+    return Tables(game, table, endgames)
 
 
 def _section(name: str, codes: Array, first: int) -> Section:

@@ -56,6 +56,52 @@ def endgames_are_numbered(test: GameUnderTest) -> str:
     return f"{found} positions"
 
 
+@law("endgame_predecessors are the positions of the same class from which one action leads here, each once")
+def predecessors_are_complete(test: GameUnderTest) -> str:
+    rules, game = test.rules, test.game
+    index_of, position_of, predecessors_of = rules.endgame_index, rules.endgame_position, rules.endgame_predecessors
+    if predecessors_of is None:
+        return "it has none"
+    assert index_of is not None and position_of is not None
+    ends, found = list(itertools.accumulate(size for _, size in rules.endgames)), 0
+    room = np.zeros(rules.max_legal, np.int64)
+
+    def before(state: GameState) -> list[int]:
+        kept = state.copy()
+        listed = [int(index) for index in room[: predecessors_of(state, room)]]
+        if state != kept or len(set(listed)) < len(listed):
+            seen = "changes the position" if state != kept else "lists an index twice"
+            raise Breach("endgame_predecessors", seen, test.alone(kept))
+        return listed
+
+    def after(state: GameState, which: int) -> dict[int, GameState]:
+        """Successors in the class that are not finished."""
+        following = (game.result(state, action) for action in game.legal_actions(state))
+        numbered = {int(index_of(each)): each for each in following if not game.is_terminal(each)}
+        first = ends[which] - rules.endgames[which][1]
+        return {index: each for index, each in numbered.items() if first <= index < ends[which]}
+
+    with np.errstate(over="ignore"):
+        for which, _, index, state in draw_endgames(test, test.rng(2), 20):
+            if game.is_terminal(state):
+                continue
+            found += 1
+            for number in itertools.islice(after(state, which), 4):
+                following = game.blank()
+                position_of(following, number)
+                if index not in before(following):
+                    seen = f"index {index}, from which an action leads to {number}, is not among its predecessors"
+                    raise Breach("endgame_predecessors", seen, test.alone(state))
+            for number in before(state)[:4]:
+                earlier = game.blank()
+                if not position_of(earlier, number) or game.is_terminal(earlier):
+                    continue
+                if index not in after(earlier, which):
+                    seen = f"index {number} is among those of {index}, but no action leads from there"
+                    raise Breach("endgame_predecessors", seen, test.alone(state))
+    return f"{found} positions"
+
+
 @law("no counter and no repetition draws an endgame sooner than plies_to_draw promises")
 def history_draws_no_sooner(test: GameUnderTest) -> str:
     rules, game, rng, drawn = test.rules, test.game, test.rng(1), 0

@@ -11,7 +11,7 @@ before the rules of a file are trusted.
 
 from __future__ import annotations
 
-from games.engine.endgame_laws import endgames_are_numbered, history_draws_no_sooner
+from games.engine.endgame_laws import endgames_are_numbered, history_draws_no_sooner, predecessors_are_complete
 from games.engine.play_laws import (
     actions_are_listed_once,
     can_be_played,
@@ -57,5 +57,6 @@ LAWS: tuple[Law, ...] = (
     random_actions_are_uniform,
     null_moves_pass,
     endgames_are_numbered,
+    predecessors_are_complete,
     history_draws_no_sooner,
 )

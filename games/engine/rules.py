@@ -154,11 +154,17 @@ class Rules:
     # ── for endgame tables ──
     endgames: Sequence[tuple[str, int]] = ()
     """Classes of positions few enough to be listed: name and number of indices; captures and promotions lead to earlier ones."""
+    endgames_on_request: Sequence[str] = ()
+    """Names of classes whose tables take long, and are made only where they are named."""
     endgame_index: Callable[[GameState], int] | None = None
     """endgame_index(state): the position's number among all classes together (0 ≤ number < the sum of their sizes), -1 if in none.
     Positions in the middle of a turn are in none; history and counters do not count."""
     endgame_position: Callable[[GameState, Integer], bool] | None = None
     """endgame_position(state, index): the inverse; `state` arrives all zeros. False where the index stands for no position."""
+    endgame_predecessors: Callable[[GameState, Array], int] | None = None
+    """endgame_predecessors(state, indices) -> n: the indices, each once, of the positions of the same class from which one action leads
+    to one of this position's index; others that stand for no position may be among them. At most max_legal; `state` is left as it was.
+    Large classes need it: without it every action of a class is kept in memory. Turns of several actions cannot have it."""
     plies_to_draw: Callable[[GameState], int] | None = None
     """plies_to_draw(state): in fewer plies than this no counter and no repetition can draw the game, as long as no position comes
     twice from here on. What wins in so many plies wins. 0 where a position that can come again would be drawn by coming once
@@ -280,6 +286,11 @@ class Rules:
             )
         if not bool(self.endgames) == (self.endgame_index is not None) == (self.endgame_position is not None):
             raise UserError("endgames, endgame_index and endgame_position: expected all three or none")
+        if self.endgame_predecessors is not None and not self.endgames:
+            raise UserError("endgame_predecessors: expected endgames with it")
+        for name in self.endgames_on_request:
+            if name not in dict(self.endgames):
+                raise UserError(f"endgames_on_request: expected names of endgames, got '{name}'")
 
 
 @functools.cache
