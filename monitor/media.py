@@ -24,8 +24,8 @@ from mcts.search import Search
 from mcts.settings import SearchSettings
 from mcts.tree import NONE, OVER, ROOT
 from monitor import pictures
-from monitor.boards import samples
 from monitor.quality import Bin
+from monitor.samples import samples
 from monitor.tensorboard import Media
 from nets import Inference, Net
 from selfplay.inspection import shown

@@ -17,7 +17,7 @@ import numpy as np
 
 from classical.eval import Eval
 from games import Game
-from monitor.boards import Board, places
+from games.drawing import Cell, Circle, Drawing, Text, drawn, places
 from monitor.quality import Bin, middle
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ Array = np.ndarray[Any, Any]
 INK, SOFT, LINE, FIELD = "#22272e", "#6b7580", "#d8dee4", "#f6f8fa"
 NETWORK, SEARCH, LINEAR = "#1f5fa8", "#d1661a", "#2e8b57"
 COLOURS = {"policy": NETWORK, "value": NETWORK, "visits": SEARCH, "search": SEARCH, "EVAL": LINEAR}
-CHESS = dict(zip("KQRBNPkqrbnp", "♔♕♖♗♘♙♚♛♜♝♞♟", strict=True))
 DPI = 100
 SHOWN = 9  # actions that have bars
 SIDE = 6.8  # inches of a picture, about as high as wide: TensorBoard shows it at half its size
+WIDE_BOARD = 24  # cells from which on a board gets more than half of that
 
 
 def pixels(figure: Figure) -> Array:
@@ -61,66 +61,75 @@ def _plain(axes: Axes) -> None:
 
 def position(game: Game, state: Any, shares: Mapping[str, Mapping[int, float]], title: str) -> Figure:
     """The board once for each of `shares` (its name; a share for each action), the actions marked on it; below, the actions as bars."""
-    board = Board.of(game, state)
-    tall, wide = len(board.cells), max(map(len, board.cells))
-    width = SIDE / 2 if board.is_grid else max(SIDE / 2, 0.12 * wide)
-    height = width * tall / wide if board.is_grid else 0.2 * tall
+    diagram = game.diagram(state)
     actions = sorted({action for each in shares.values() for action in each})
-    figure = _figure(len(shares) * width, height + 3.4)
-    grid = figure.add_gridspec(2, len(shares), height_ratios=[height + 0.4, 2.2])
     where = dict(zip(actions, places(game, state, actions), strict=True))
-    for number, (name, each) in enumerate(shares.items()):
-        axes = figure.add_subplot(grid[0, number])
-        heat = np.zeros((tall, wide))
+    drawings = []
+    for name, each in shares.items():
+        marked: dict[Cell, float] = {}
         for action, share in each.items():
             for cell in where[action]:
-                heat[cell] += share
-        _draw_board(axes, board, heat, COLOURS[name], game.name.partition(":")[0] == "chess")
+                marked[cell] = marked.get(cell, 0.0) + share
+        drawings.append(drawn(diagram, marked, COLOURS[name]))
+    wide, tall = drawings[0].width, drawings[0].height
+    width = SIDE / 2 if wide < WIDE_BOARD else min(SIDE, wide * 0.16)
+    height = min(width * tall / wide, 2 * width)
+    figure = _figure(len(shares) * width, height + 3.0)
+    grid = figure.add_gridspec(2, len(shares), height_ratios=[height + 0.3, 2.0])
+    for number, (name, drawing) in enumerate(zip(shares, drawings, strict=True)):
+        axes = figure.add_subplot(grid[0, number])
+        draw(axes, drawing, width / wide)
         axes.set_title(name, color=COLOURS[name], fontsize=15, fontweight="bold")
     _bars(figure.add_subplot(grid[1, :]), game, shares)
     figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
     return figure
 
 
-def _draw_board(axes: Axes, board: Board, heat: Array, colour: str, is_chess: bool) -> None:
-    from matplotlib.patches import Rectangle
+def draw(axes: Axes, drawing: Drawing, inches: float) -> None:
+    """`inches`: the side of a cell, for text and lines, which do not grow with the axes."""
+    from matplotlib.patches import Circle as Round
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
 
-    tall, wide = heat.shape
-    for row, line in enumerate(board.cells):
-        for column, mark in enumerate(line):
-            share = min(1.0, float(heat[row, column]))
-            if board.is_grid:
-                axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=FIELD, edgecolor=LINE))
-            if share > 0.005:
-                room = (0.5, 0.5) if board.is_grid else (0.8, 0.55)
-                corner, size = (column - room[0], row - room[1]), (2 * room[0], 2 * room[1])
-                axes.add_patch(Rectangle(corner, *size, facecolor=colour, alpha=0.08 + 0.8 * share, linewidth=0))
-            _draw_mark(axes, row, column, mark, board.is_grid, is_chess)
-            if board.is_grid and share >= 0.045:
-                axes.text(
-                    column, row + 0.34, f"{share:.0%}", ha="center", va="center", fontsize=min(11, 66 / wide), color=INK
-                )
-    axes.set_xlim(-0.6, wide - 0.4)
-    axes.set_ylim(tall - 0.4, -0.6)
-    if board.is_grid:
-        axes.set_aspect("equal")
-    _plain(axes)
-    axes.set_xticks(range(len(board.top)), board.top)
-    axes.set_yticks(range(len(board.left)), board.left)
-
-
-def _draw_mark(axes: Axes, row: int, column: int, mark: str, is_grid: bool, is_chess: bool) -> None:
-    from matplotlib.patches import Circle
-
-    if mark == " " or (is_grid and mark in ".+"):
-        return
-    if is_grid and mark in "XxOo":
-        fill = INK if mark in "Xx" else "white"
-        axes.add_patch(Circle((column, row - 0.04), 0.36, facecolor=fill, edgecolor=INK, linewidth=1.2, alpha=0.92))
-        return
-    text, size = (CHESS.get(mark, mark), 20) if is_chess else (mark, 15 if is_grid else 10)
-    family = "DejaVu Sans" if is_chess else "DejaVu Sans Mono"
-    axes.text(column, row, text, ha="center", va="center", fontsize=size, color=INK, family=family, parse_math=False)
+    points = 72 * inches * 0.94  # of a cell; the layout keeps a border
+    for order, shape in enumerate(drawing.shapes):
+        if isinstance(shape, Text):
+            family = "DejaVu Sans Mono" if shape.is_mono else "DejaVu Sans"
+            colour = INK if shape.colour == "currentColor" else shape.colour
+            where = {"start": "left", "middle": "center", "end": "right"}[shape.anchor]
+            axes.text(
+                shape.x,
+                shape.y,
+                shape.text,
+                ha=where,
+                va="center_baseline",
+                fontsize=max(shape.size * points, 1.0),
+                color=colour,
+                family=family,
+                parse_math=False,
+                zorder=order,
+            )
+            continue
+        look: dict[str, Any] = {
+            "facecolor": shape.fill,
+            "edgecolor": shape.stroke,
+            "linewidth": shape.width * points,
+            "alpha": shape.opacity,
+            "zorder": order,
+        }
+        if isinstance(shape, Circle):
+            axes.add_patch(Round((shape.x, shape.y), shape.radius, **look))
+            continue
+        outlines = [
+            Outline(np.array([*line, line[0]] if shape.is_closed else line), closed=shape.is_closed)
+            for line in shape.lines
+        ]
+        if outlines:
+            axes.add_patch(PathPatch(Outline.make_compound_path(*outlines), **look))
+    axes.set_xlim(0, drawing.width)
+    axes.set_ylim(drawing.height, 0)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
 
 
 def _bars(axes: Axes, game: Game, shares: Mapping[str, Mapping[int, float]]) -> None:

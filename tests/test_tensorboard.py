@@ -17,13 +17,12 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 
 from base.local_workers import opened as opened_workers
-from games import load
-from monitor.boards import Board, places, samples
 from monitor.dashboard import layout
 from monitor.history import CALIBRATION, History, Rows
 from monitor.log import RunLog
 from monitor.media import MediaMaker, View
 from monitor.metrics import CHARTS, PAGE, by_tag, documented, page, pattern
+from monitor.samples import samples
 from monitor.tensorboard import Media, take_back
 from train.budget import Budget
 from train.evaluation import ArenaEvaluation
@@ -294,37 +293,6 @@ def test_failure_to_draw_is_one_line_and_does_not_end_the_run(tmp_path: Path) ->
     assert [line for line in said if line.startswith("no pictures")] == [
         f"no pictures after {games} games: ValueError: no pencil" for games in (8, 16)
     ]
-
-
-# ── positions as pictures ──
-
-
-@pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe", "othello:size=6", "go:size=5,komi=0.5"])
-def test_places_of_actions_are_different_fields_of_the_board(name: str) -> None:
-    game = load(name)
-    for state in samples(game, 3):
-        board = Board.of(game, state)
-        assert board.is_grid and [len(row) for row in board.cells] == [game.rules.observation[2]] * len(board.cells)
-        actions = [action for action in game.legal_actions(state) if game.name_of(action) != "pass"]
-        where = places(game, state, actions)
-        assert all(len(cells) == 1 and board.cells[cells[0][0]][cells[0][1]] in ".+" for cells in where)
-        assert len({cells[0] for cells in where}) == len(actions)
-
-
-def test_places_are_where_the_names_say() -> None:
-    state = GAME.play("a1 b2")
-    board, actions = Board.of(GAME, state), GAME.legal_actions(state)
-    assert (board.left, board.top) == (["1", "2", "3"], ["a", "b", "c"])
-    for action, [(row, column)] in zip(actions, places(GAME, state, actions), strict=True):
-        assert GAME.name_of(action) == board.top[column] + board.left[row]
-
-
-def test_drawings_that_are_no_grid_are_taken_letter_by_letter() -> None:
-    game = load("dots_and_boxes:rows=2,cols=2")
-    board, state = Board.of(game, game.initial()), game.initial()
-    assert not board.is_grid and "".join(board.cells[1]).split() == ["1", "o", "o", "o"]
-    where = places(game, state, game.legal_actions(state))
-    assert all(where) and not any(cell[0] == len(board.cells) - 1 for cells in where for cell in cells)
 
 
 def test_sample_positions_are_always_the_same() -> None:
