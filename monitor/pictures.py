@@ -18,7 +18,7 @@ import numpy as np
 from classical.eval import Eval
 from games import Game
 from games.drawing import Cell, Circle, Drawing, Text, drawn, places
-from monitor.quality import Bin, middle
+from monitor.quality import FEWEST, Bin, drawable, middle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,47 +152,95 @@ def _bars(axes: Axes, game: Game, shares: Mapping[str, Mapping[int, float]]) -> 
 # ── values ──
 
 
-def calibration(found: Mapping[str, Sequence[Bin]], title: str) -> Figure:
+def calibration(found: Mapping[str, Sequence[Bin]]) -> Figure:
     """By source: what was expected and how the games ended, from the mover's point of view. The diagonal is perfect."""
-    figure = _figure(SIDE, SIDE)
+    figure = _figure(SIDE + 1.6, SIDE)
     axes, below = figure.subplots(2, 1, height_ratios=[4, 1], sharex=True)
-    axes.plot([-1, 1], [-1, 1], color=SOFT, linewidth=1, linestyle=(0, (4, 4)))
-    axes.annotate(
-        "expected = outcome",
-        (-0.55, -0.55),
-        (18, -22),
-        textcoords="offset points",
-        fontsize=12,
-        color=SOFT,
-        va="center",
-    )
+    axes.plot([-1, 1], [-1, 1], color=SOFT, linewidth=1, linestyle=(0, (4, 4)), label="as expected")
     width = 0.18 / max(len(found), 1)
+    kept = drawable(found)
     for number, (name, bins) in enumerate(found.items()):
         colour, total = COLOURS[name], sum(each.n for each in bins)
+        shown = kept.get(name, [])
         axes.errorbar(
-            [each.expected for each in bins],
-            [each.outcome for each in bins],
-            yerr=[1.96 * each.error for each in bins],
+            [each.expected for each in shown],
+            [each.outcome for each in shown],
+            yerr=[1.96 * each.error for each in shown],
             color=colour,
             marker="o",
             markersize=5,
             linewidth=1.5,
-            elinewidth=1,
-            label=f"{name}, {total:,} positions",
+            elinewidth=1.2,
+            capsize=3,
+            label=name,
         )
         shift = (number - (len(found) - 1) / 2) * width
         middles = [middle(each.expected) + shift for each in bins]
         below.bar(middles, [each.n / max(total, 1) for each in bins], width, color=colour)
-    axes.set_ylabel("outcome, 95 %", color=INK, fontsize=12)
-    below.set_ylabel("share", color=INK, fontsize=12)
-    below.set_xlabel("expected utility of the mover (1 wins, -1 loses)", color=INK, fontsize=12)
+    most = max((sum(each.n for each in bins) for bins in found.values()), default=0)
+    axes.set_ylabel("how they ended: mean outcome", color=INK, fontsize=12)
+    below.set_ylabel("how often", color=INK, fontsize=12)
+    below.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    below.set_xlabel("what was expected: utility of the mover (1 wins, -1 loses)", color=INK, fontsize=12)
     axes.set_ylim(-1.1, 1.1)
     axes.set_xlim(-1.05, 1.05)
-    axes.legend(frameon=False, loc="upper left", fontsize=12, labelcolor=INK)
-    axes.set_title(title, loc="left", fontsize=14, color=INK)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=12, labelcolor=INK)
+    figure.suptitle("Do games end as expected?", x=0.01, ha="left", fontsize=16, fontweight="bold", color=INK)
+    words = f"{most:,} positions of the newest games; bars: 95 %; points of fewer than {FEWEST} positions are left out"
+    axes.set_title(words, loc="left", fontsize=11, color=SOFT)
     for each in (axes, below):
         each.grid(color=LINE, linewidth=0.8)
         _plain(each)
+    return figure
+
+
+WINS, DRAWS, LOSSES = "#2a68b0", "#d3d9df", "#d1661a"
+
+
+@dataclass(frozen=True)
+class Results:
+    """How games against a reference player ended, over the games of the run: shares of wins, draws and losses."""
+
+    player: str
+    games: Sequence[float]
+    shares: Sequence[tuple[float, float, float]]
+
+
+def results(found: Sequence[Results]) -> Figure:
+    """Areas, a chart for each reference player."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    columns = 2 if len(found) > 1 else 1
+    rows = (len(found) + columns - 1) // columns
+    figure = _figure(SIDE + 1.2, 0.9 + 2.0 * rows)
+    areas: list[Any] = []
+    last = max(each.games[-1] for each in found)
+    for number, each in enumerate(found):
+        axes = figure.add_subplot(rows, columns, number + 1)
+        wins, draws, losses = zip(*each.shares, strict=True)
+        areas = axes.stackplot(each.games, wins, draws, losses, colors=(WINS, DRAWS, LOSSES), step=None)
+        axes.plot(each.games, wins, ".", color="white", markersize=5)
+        axes.set_xlim(0, last)
+        axes.set_ylim(0, 1)
+        axes.set_yticks([0, 0.5, 1], ["0", "50 %", "100 %"])
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_formatter(
+            FuncFormatter(lambda games, _: f"{games / 1000:g}k" if games >= 1000 else f"{games:g}")
+        )
+        axes.set_title(each.player, loc="left", fontsize=12, color=INK, parse_math=False)
+        _plain(axes)
+        axes.tick_params(labelsize=10)
+    figure.suptitle(
+        "Games against reference players, by games of self-play",
+        x=0.01,
+        ha="left",
+        fontsize=16,
+        fontweight="bold",
+        color=INK,
+    )
+    figure.legend(
+        areas, ["won", "drawn", "lost"], loc="outside lower center", ncols=3, frameon=False, fontsize=12, labelcolor=INK
+    )
     return figure
 
 

@@ -230,9 +230,9 @@ def test_calibration_on_the_page_is_the_one_that_the_run_measured(copied: Path, 
     assert {name: [list(each) for each in bins] for name, bins in found.items()} == rows[-1]["calibration"]
     assert list(found) == ["value", "search", "EVAL"]
     page = report(copied, tmp_path / "page.html").text
-    assert "Calibration" in page and re.search(r"EVAL: \d+ positions, expected", page)
+    assert "Do games end as expected?" in page and re.search(r"EVAL: \d+ positions, expected", page)
     (copied / "calibration.jsonl").unlink()
-    assert "Calibration" not in report(copied, tmp_path / "page.html").text
+    assert "Do games end as expected?" not in report(copied, tmp_path / "page.html").text
 
 
 def test_what_others_have_written_is_text_and_not_markup(copied: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from monitor.quality import Bin
+    from monitor.quality import Bin, drawable
 
 WIDTH, HEIGHT = 460, 240
 LEFT, TOP, BOTTOM = 46, 20, 34
@@ -159,7 +159,7 @@ def shares(
 
 def reliability(found: Mapping[str, Sequence[Bin]], width: int = WIDTH, height: int = 300) -> str:
     """Expected utility against mean outcome: perfect ones lie on the diagonal; the error bars are of 95%."""
-    known = {name: bins for name, bins in found.items() if bins}
+    known = drawable(found)
     if not known:
         return ""
     frame = Frame(1.0, -1.05, 1.05, "outcome, mean", False, width, height, -1.0, "expected utility, mean")
