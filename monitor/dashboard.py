@@ -25,15 +25,16 @@ def prefixed(game: str, tag: str) -> str:
     return f"{game.replace('/', '_')} {tag}" if game else tag
 
 
-def layout(names: Iterable[str], game: str = "") -> Layout:
-    """Charts without a metric are left out, and questions without a chart."""
+def layout(names: Iterable[str], game: str = "", numbers: LineNumbers | None = None) -> Layout:
+    """Charts without a metric are left out, and questions without a chart. No chart has two lines of one number."""
+    numbers = LineNumbers() if numbers is None else numbers
     known = set(names)
     found: Layout = {}
     for question in QUESTIONS:
         lines: dict[str, list[object]] = {}
         bands: dict[str, list[object]] = {}
         for chart in charts_of(question):
-            for title, tags in lines_of(chart, known):
+            for title, tags in lines_of(chart, known, numbers):
                 lines[title] = [LINES, [f"^{re.escape(prefixed(game, tag))}$" for tag in tags]]
             for title, tags in bands_of(chart, known):
                 bands[title] = [BAND, [prefixed(game, tag) for tag in tags]]
@@ -55,7 +56,7 @@ def bands_of(chart: Chart, known: set[str]) -> Iterator[tuple[str, list[str]]]:
             yield title, tags
 
 
-def lines_of(chart: Chart, known: set[str]) -> Iterator[tuple[str, list[str]]]:
+def lines_of(chart: Chart, known: set[str], numbers: LineNumbers) -> Iterator[tuple[str, list[str]]]:
     """Title and tags. Metrics that are all of one family are charted together for each of its members."""
     metrics = [metric for metric in chart.metrics if not metric.has_interval]
     if chart.kind == "band" or not metrics:
@@ -67,11 +68,15 @@ def lines_of(chart: Chart, known: set[str]) -> Iterator[tuple[str, list[str]]]:
             tags = [member + metric.tag.rpartition(" ")[2] for metric in metrics]
             yield f"{chart.title}: {member.partition('/')[2].strip()}", [tag for tag in tags if tag in known]
         return
-    names = [name for metric in metrics for name in metric.of(known)]
-    size = MOST - len(beside)
-    for first in range(0, len(names), size):
-        number = f" ({first // size + 1})" if first else ""
-        yield chart.title + number, [*beside, *names[first : first + size]]
+    parts: list[dict[int, str]] = []
+    for name in (name for metric in metrics for name in metric.of(known)):
+        number = numbers.of(name)
+        part = next((each for each in parts if number not in each), None)
+        if part is None:
+            parts.append(part := {})
+        part[number] = name
+    for count, part in enumerate(parts, 1):
+        yield chart.title + (f" ({count})" if count > 1 else ""), [*beside, *part.values()]
 
 
 def is_family(chart: Chart) -> bool:
@@ -86,7 +91,7 @@ def member_of(metric: Metric, name: str) -> str:
 
 
 class LineNumbers:
-    """Of each tag a number; tags of one chart have different ones, as far as there are so many. Tags of a band have 0.
+    """Of each tag a number below MOST; tags of one chart have different ones, as far as there are so many. Tags of a band have 0.
 
     A number is given once, by the numbers that are given already: the same tags in the same order get the same numbers, also where a
     run resumes.
@@ -94,7 +99,7 @@ class LineNumbers:
 
     def __init__(self) -> None:
         self._given: dict[str, int] = {}
-        self._taken: dict[str, set[int]] = {}  # by chart
+        self._used: dict[str, dict[int, int]] = {}  # by chart, how often each number that is free there
         for tag in by_tag():
             if pattern(tag) == re.escape(tag):  # those of families get numbers as they appear
                 self.of(tag)
@@ -109,8 +114,9 @@ class LineNumbers:
             for metric in chart.metrics:
                 if re.fullmatch(pattern(metric.tag), tag) and not metric.has_interval and chart.kind != "band":
                     member = member_of(metric, tag) if is_family(chart) else ""
-                    taken = self._taken.setdefault(chart.title + member, {self.of(each) for each in chart.beside})
-                    number = next((each for each in range(MOST) if each not in taken), len(taken) % MOST)
-                    taken.add(number)
+                    free = set(range(MOST)) - {self.of(each) for each in chart.beside}
+                    used = self._used.setdefault(chart.title + member, dict.fromkeys(sorted(free), 0))
+                    number = min(used, key=lambda each: used[each])
+                    used[number] += 1
                     return number
         return 0

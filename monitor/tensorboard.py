@@ -127,7 +127,7 @@ class Board:
         from torch.utils.tensorboard.summary import custom_scalars
 
         writer = self._writer._get_file_writer()
-        writer.add_summary(custom_scalars(layout(self.history.names(), self.game)), self._unlaid)  # type: ignore[no-untyped-call]
+        writer.add_summary(custom_scalars(layout(self.history.names(), self.game, self._numbers)), self._unlaid)  # type: ignore[no-untyped-call]
         self._unlaid = None
 
 

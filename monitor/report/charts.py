@@ -15,10 +15,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from monitor.quality import Bin, drawable
+from monitor.quality import Bin, drawable
 
 WIDTH, HEIGHT = 460, 240
 LEFT, TOP, BOTTOM = 46, 20, 34
@@ -170,7 +169,8 @@ def reliability(found: Mapping[str, Sequence[Bin]], width: int = WIDTH, height: 
     )
     most = max(each.n for bins in known.values() for each in bins)
     ends = []
-    for hue, (name, bins) in enumerate(known.items()):
+    for name, bins in known.items():
+        hue = list(found).index(name)
         path = " ".join(f"{frame.x(each.expected)},{frame.y(each.outcome)}" for each in bins)
         drawn.append(f'<polyline class="curve s{hue}" points="{path}"/>')
         for each in bins:
