@@ -9,6 +9,7 @@ not before, and without windows.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ COLOURS = {"policy": NETWORK, "value": NETWORK, "visits": SEARCH, "search": SEAR
 DPI = 100
 SHOWN = 9  # actions that have bars
 SIDE = 6.8  # inches of a picture, about as high as wide: TensorBoard shows it at half its size
+NOTED = 76  # letters of a board's note
 WIDE_BOARD = 24  # cells from which on a board gets more than half of that
 
 
@@ -81,7 +83,9 @@ def position(game: Game, state: Any, shares: Mapping[str, Mapping[int, float]], 
         draw(axes, drawing, width / wide)
         axes.set_title(name, color=COLOURS[name], fontsize=15, fontweight="bold")
     _bars(figure.add_subplot(grid[1, :]), game, shares)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    note = textwrap.shorten("; ".join(diagram.note.splitlines()), NOTED, placeholder=" …")
+    words = f"{title}\n{note}" if note else title
+    figure.suptitle(words, x=0.01, ha="left", fontsize=13, color=INK, parse_math=False)
     return figure
 
 
@@ -108,6 +112,7 @@ def draw(axes: Axes, drawing: Drawing, inches: float) -> None:
                 family=family,
                 parse_math=False,
                 zorder=order,
+                in_layout=False,
             )
             continue
         look: dict[str, Any] = {
@@ -116,16 +121,17 @@ def draw(axes: Axes, drawing: Drawing, inches: float) -> None:
             "linewidth": shape.width * points,
             "alpha": shape.opacity,
             "zorder": order,
+            "in_layout": False,  # nothing reaches beyond the axes, and layout takes long to find that out
         }
         if isinstance(shape, Circle):
-            axes.add_patch(Round((shape.x, shape.y), shape.radius, **look))
+            axes.add_artist(Round((shape.x, shape.y), shape.radius, **look))
             continue
         outlines = [
             Outline(np.array([*line, line[0]] if shape.is_closed else line), closed=shape.is_closed)
             for line in shape.lines
         ]
         if outlines:
-            axes.add_patch(PathPatch(Outline.make_compound_path(*outlines), **look))
+            axes.add_artist(PathPatch(Outline.make_compound_path(*outlines), **look))
     axes.set_xlim(0, drawing.width)
     axes.set_ylim(drawing.height, 0)
     axes.set_aspect("equal")

@@ -40,7 +40,11 @@ def drawn(
     for cell, share in (shares or {}).items() if has_numbers else ():
         x, y, width, height = grid.box(*cell)
         if share >= NUMBERED and diagram.surface != "text" and min(width, height) > 0.5:
-            shapes.append(Text(x + width / 2, y + 0.84 * height, f"{min(share, 1.0):.0%}", 0.28, INK))
+            is_free = diagram.surface != "lines" and diagram.is_empty(*cell)  # else below what stands there
+            words = f"{min(share, 1.0):.0%}"
+            shapes.append(
+                Text(x + width / 2, y + (0.5 if is_free else 0.84) * height, words, 0.3 if is_free else 0.28, INK)
+            )
     shapes += _dice(diagram, grid)
     shapes += _names(diagram, grid)
     height = grid.height + (SIDE if diagram.bottom else 0.1) + (1.2 if _has_dice_below(diagram) else 0.0)
