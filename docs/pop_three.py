@@ -7,7 +7,7 @@ Actions 1 to 4 drop into a column, p1 to p4 pop out of it.
 
 import numpy as np
 
-from games import Rules
+from games import Diagram, Rules
 
 SIDE, LINE, MOST = 4, 3, 40
 
@@ -79,13 +79,19 @@ def game() -> Rules:
     def utility(state, player):
         return 0.0 if state.winner < 0 else 1.0 if state.winner == player else -1.0
 
-    def render(state):
+    def rows(state):
         marks = {-1: ".", 0: "x", 1: "o"}
-        rows = ["".join(marks[int(state.cells[r * SIDE + c])] for c in range(SIDE)) for r in reversed(range(SIDE))]
-        return "\n".join([*rows, "1234"])
+        return ["".join(marks[int(state.cells[r * SIDE + c])] for c in range(SIDE)) for r in reversed(range(SIDE))]
+
+    def render(state):
+        return "\n".join([*rows(state), "1234"])
+
+    def diagram(state):
+        return Diagram(rows(state), {"x": "red disc", "o": "yellow disc"}, "holes", bottom="1234")
 
     names = [*map(str, range(1, SIDE + 1)), *(f"p{column}" for column in range(1, SIDE + 1))]
     return Rules(
         State, initial, to_move, legal_actions, result, is_terminal, utility,
         players=2, actions=2 * SIDE, max_plies=MOST, seats=["cells", "mover", "winner"], names=names, board=(SIDE, SIDE), render=render,
+        diagram=diagram,
     )  # fmt: skip

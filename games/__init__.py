@@ -4,6 +4,7 @@
 """
 
 import base  # first: Ctrl-C during the other imports
+from games.engine.diagram import Diagram
 from games.engine.game import Game
 from games.engine.registry import builtin_games, load, variants
 from games.engine.rules import CHANCE, Rules
@@ -11,6 +12,7 @@ from games.engine.symmetry import Symmetry, grid_symmetries, symmetry, turns
 
 __all__ = [
     "CHANCE",
+    "Diagram",
     "Game",
     "Rules",
     "Symmetry",

@@ -2,6 +2,7 @@
 
     python -m games list
     python -m games show othello --moves "d3 c5"
+    python -m games show backgammon --moves 31 --svg board.svg
     python -m games perft connect_four --depth 8
     python -m games doctor ./my_game.py
 
@@ -15,9 +16,12 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from base.errors import Arguments, UserError, run_command
+from base.files import write_text
 from base.lines import Lines, waiting, whole
+from games.drawing import drawn, svg
 from games.engine.defaults import seen
 from games.engine.doctor import examine
 from games.engine.game import Game
@@ -42,6 +46,7 @@ def parser() -> Arguments:
         "--moves", default="", metavar="TEXT", help="actions from the start (or from --position), by name"
     )
     added.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
+    added.add_argument("--svg", metavar="FILE", help="draw it as a picture, too")
 
     added = found.command("perft", run_perft, "count the action sequences of a given length")
     added.add_argument("game", metavar="GAME")
@@ -86,6 +91,8 @@ def run_show(options: argparse.Namespace) -> int:
     game = load(options.game)
     state = game.play(options.moves, position_of(game, options.position))
     print(f"{game.name}\n\n{game.render(state)}\n\nposition: {game.text(state)}")
+    if options.svg:
+        write_text(Path(options.svg), svg(drawn(game.diagram(state), has_note=True), game.text(state), is_file=True))
     if game.is_terminal(state):
         print(f"over: {outcome(game, state)}")
         return 0

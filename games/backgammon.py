@@ -24,13 +24,14 @@ of the one on turn), the player on turn, and the dice left: `31`, `3`, `6666` (f
 
 import base64
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from base.bits import ONE, ZERO, U, highest_bit, lowest_bit, popcount
 from base.seeds import mix
-from games import CHANCE, Rules
+from games import CHANCE, Diagram, Rules
 from games.types import Actions, Bits, Features, GameState, Planes
 
 OFF, BAR, POINTS = 0, 25, 24
@@ -398,12 +399,39 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         upper = [row(top, level) for level in range(6)]
         lower = [row(bottom, level) for level in reversed(range(6))]
         lines = [edge(top), *upper, "|" + "-" * 18 + "|---|" + "-" * 18 + "|", *lower, edge(bottom)]
+        return "\n".join([*lines, *summary(state, "XO")])
+
+    def summary(state: GameState, names: Sequence[str]) -> list[str]:
+        lines = []
         for player in range(2):
             pips = sum(point * int(state.points[player, point]) for point in range(1, BAR + 1))
-            lines.append(f"{'XO'[player]}: {pips} pips, {state.points[player, OFF]} off")
+            lines.append(f"{names[player]}: {pips} pips, {state.points[player, OFF]} off")
         if is_won(state):
-            return "\n".join([*lines, f"{'XO'[1 - state.mover]} has won"])
-        return "\n".join([*lines, f"{'XO'[state.mover]} {'plays ' + dice_text(state) if state.dice[0] else 'rolls'}"])
+            return [*lines, f"{names[1 - state.mover]} has won"]
+        return [*lines, f"{names[state.mover]} {'plays ' + dice_text(state) if state.dice[0] else 'rolls'}"]
+
+    def diagram(state: GameState) -> Diagram:
+        """Player 0's points run from 24, above on the right, round to 1, below on the right."""
+        cells = [[""] * 14 for _ in range(11)]
+
+        def pile(mark: str, count: int, column: int, is_above: bool) -> None:
+            for level in range(min(count, 5)):
+                more = str(count) if level == 4 and count > 5 else ""
+                cells[level if is_above else 10 - level][column] = mark + more
+
+        for point in range(1, BAR):
+            column = 12 - point if point <= 12 else point - 13
+            own, other = int(state.points[0, point]), int(state.points[1, BAR - point])
+            pile("X" if own else "O", own + other, column + (column > 5), point > 12)
+        for player, mark in enumerate("XO"):
+            pile(mark, int(state.points[player, BAR]), 6, player == 0)
+            pile(mark, int(state.points[player, OFF]), 13, player == 1)
+        above, below = [str(point) for point in range(13, 25)], [str(point) for point in range(12, 0, -1)]
+        top, bottom = ([*names[:6], "bar", *names[6:], "off"] for names in (above, below))
+        dice = list(map(int, dice_text(state))) if state.dice[0] else []
+        symbols = {"X": "black disc", "O": "white disc"}
+        note = "\n".join(summary(state, ("black", "white")))
+        return Diagram(cells, symbols, "points", top=top, dice=dice, bottom=bottom, note=note)
 
     def dice_text(state: GameState) -> str:
         return str(state.dice[0]) * int(state.times) + (str(state.dice[1]) if state.dice[1] else "")
@@ -520,6 +548,7 @@ def game(start: Literal["standard", "nackgammon", "hyper"] = "standard") -> Rule
         weight_unit=0.4,
         names=names(),
         render=render,
+        diagram=diagram,
         text=text,
         parse=parse,
     )

@@ -37,7 +37,7 @@ import numpy as np
 from base.bits import ONE, ZERO, U, lowest_bit, popcount
 from base.bitsets import list_members, nth_member, set_of
 from base.seeds import below, mix
-from games import Rules
+from games import Diagram, Rules
 from games.types import Actions, Bits, Features, GameState, Planes, Rng
 
 LIMIT = 80  # plies without a jump or a move of a man that draw the game
@@ -438,19 +438,33 @@ def game() -> Rules:
         state.jumper = -1
         return True
 
+    def mark(state: GameState, square: int) -> str:
+        """Of a square from 0: b, w, B and W (kings), or ''."""
+        bit = 1 << CELLS[square]
+        player = next((player for player in (0, 1) if int(state.pieces[player]) & bit), None)
+        return "" if player is None else ("BW" if int(state.kings) & bit else "bw")[player]
+
+    def turn(state: GameState) -> str:
+        mover = COLOURS[state.mover]
+        words = f"{mover} jumps on from {CELLS.index(state.jumper) + 1}" if state.jumper >= 0 else f"{mover} to move"
+        return f"{words}, {state.quiet} of {LIMIT} plies to a draw" if state.quiet else words
+
+    def diagram(state: GameState) -> Diagram:
+        cells = [[""] * 8 for _ in range(8)]
+        for square, cell in enumerate(CELLS):
+            cells[cell // 8][cell % 8] = mark(state, square)
+        symbols = {"b": "black disc", "B": "black crowned disc", "w": "white disc", "W": "white crowned disc"}
+        numbers = [str(4 * row + 1) for row in range(8)]  # of each row's first square
+        return Diagram(cells, symbols, "checkered", numbers, note=turn(state))
+
     def render(state: GameState) -> str:
         lines = []
         for row in range(8):
             marks = ["  "] * 8
             for square in range(4 * row, 4 * row + 4):
-                bit = 1 << CELLS[square]
-                player = next((player for player in (0, 1) if int(state.pieces[player]) & bit), None)
-                mark = square + 1 if player is None else ("BW" if int(state.kings) & bit else "bw")[player]
-                marks[CELLS[square] % 8] = f"{mark!s:>2}"
+                marks[CELLS[square] % 8] = f"{mark(state, square) or square + 1!s:>2}"
             lines.append(f"{' '.join(marks)}   {4 * row + 1}-{4 * row + 4}")
-        mover = COLOURS[state.mover]
-        turn = f"{mover} jumps on from {CELLS.index(state.jumper) + 1}" if state.jumper >= 0 else f"{mover} to move"
-        return "\n".join([*lines, f"{turn}, {state.quiet} of {LIMIT} plies to a draw" if state.quiet else turn])
+        return "\n".join([*lines, turn(state)])
 
     def text(state: GameState) -> str:
         sides = []
@@ -571,6 +585,7 @@ def game() -> Rules:
         plies_to_draw=plies_to_draw,
         names=[action_name(action) for action in range(8 * 64)],
         render=render,
+        diagram=diagram,
         text=text,
         parse=parse,
     )

@@ -58,7 +58,7 @@ from games.parts.chess_board import (
 )
 from games.parts.chess_endgames import CLASSES, ON_REQUEST, endgame_index, endgame_position, endgame_predecessors
 from games.parts.chess_moves import can_move, legal_actions, result
-from games.parts.chess_text import action_names, parse, render, text
+from games.parts.chess_text import action_names, diagram, parse, render, text
 from games.parts.chess_values import FEATURES, WEIGHTS, features, gain, tactical_actions
 from games.types import Array, Bits, GameState, Planes
 
@@ -217,6 +217,7 @@ def game() -> Rules:
         plies_to_draw=plies_to_draw,
         names=action_names(),
         render=render,
+        diagram=diagram,
         text=text,
         parse=parse,
     )

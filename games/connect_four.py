@@ -14,7 +14,7 @@ import numpy as np
 from base.bits import ONE, ZERO, U, lowest_bit, popcount
 from base.bitsets import set_of
 from base.seeds import mix
-from games import Rules, symmetry
+from games import Diagram, Rules, symmetry
 from games.types import Actions, Bits, Features, GameState, Planes
 
 COLUMNS, ROWS, HEIGHT = 7, 6, 7
@@ -193,17 +193,21 @@ def game() -> Rules:
             values[8] += sign * popcount(wins & (wins >> ONE))
         values[9] = 1 if state.plies & 1 == player else -1
 
+    def lines(state: GameState) -> list[str]:
+        return ["".join(stone(state, column, row) for column in range(COLUMNS)) for row in range(ROWS - 1, -1, -1)]
+
     def render(state: GameState) -> str:
-        rows = [" ".join(stone(state, column, row) for column in range(COLUMNS)) for row in range(ROWS - 1, -1, -1)]
-        return "\n".join(["1 2 3 4 5 6 7", *rows])
+        return "\n".join(map(" ".join, ["1234567", *lines(state)]))
+
+    def diagram(state: GameState) -> Diagram:
+        return Diagram(lines(state), {"X": "red disc", "O": "yellow disc"}, "holes", top="1234567")
 
     def stone(state: GameState, column: int, row: int) -> str:
         bit = 1 << HEIGHT * column + row
         return "X" if int(state.stones[0]) & bit else "O" if int(state.stones[1]) & bit else "."
 
     def text(state: GameState) -> str:
-        rows = range(ROWS - 1, -1, -1)
-        return "/".join("".join(stone(state, column, row) for column in range(COLUMNS)) for row in rows).lower()
+        return "/".join(lines(state)).lower()
 
     def parse(state: GameState, text: str) -> None:
         rows = text.lower().split("/")
@@ -269,6 +273,7 @@ def game() -> Rules:
         weight_unit=0.25,
         names=[str(column + 1) for column in range(COLUMNS)],
         render=render,
+        diagram=diagram,
         text=text,
         parse=parse,
     )

@@ -35,7 +35,7 @@ import numpy as np
 from base.bits import ONE, ZERO, U, lowest_bit, popcount
 from base.bitsets import nth_member
 from base.seeds import below, mix
-from games import Rules, grid_symmetries
+from games import Diagram, Rules, grid_symmetries
 from games.types import Actions, Bits, Features, GameState, Planes, Rng, Words
 
 WORD = U(64)
@@ -360,9 +360,26 @@ def game(
                     for column in range(cols + 1)
                 ]
                 shown.append(("    " + "".join(cells)).rstrip())
+        return "\n".join([*shown, summary(state)])
+
+    def summary(state: GameState) -> str:
         counts = ", ".join(f"{MARKS[player]} {state.boxes[player]}" for player in range(players))
         whose = "over" if is_terminal(state) else f"{MARKS[state.mover]} to move"
-        return "\n".join([*shown, f"boxes: {counts}; {whose}"])
+        return f"boxes: {counts}; {whose}"
+
+    def diagram(state: GameState) -> Diagram:
+        cells = [[""] * width for _ in range(height)]
+        for row, column in (divmod(cell, width) for cell in lines):
+            cells[row][column] = "-" if is_drawn(state, row, column) else ""
+        for box in range(boxes):
+            mark = owner(state, box)
+            cells[box // cols * 2 + 1][box % cols * 2 + 1] = 2 * mark  # the colour, and the letter upon it
+        symbols = {
+            mark: f"{colour} fill" for mark, colour in zip(MARKS, ("blue", "orange", "green", "purple"), strict=True)
+        }
+        dots = ["" if row % 2 else str(row // 2 + 1) for row in range(height)]
+        letters = ["" if column % 2 else COLUMNS[column // 2] for column in range(width)]
+        return Diagram(cells, {**symbols, "-": "black line"}, "dots", dots, letters, note=summary(state))
 
     def text(state: GameState) -> str:
         """Rows of horizontal lines, as in `--.`, and between them rows of boxes, as in `|A|..`; then who moves."""
@@ -483,6 +500,7 @@ def game(
         weight_unit=0.3,
         names=names,
         render=render,
+        diagram=diagram,
         text=text,
         parse=parse,
     )

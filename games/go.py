@@ -21,6 +21,7 @@ at this moment, as in `.xo./x.xo/.xo./.... o 0 B3`. Earlier boards that could on
 text and are forgotten.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -28,7 +29,7 @@ import numpy as np
 from base.bits import ONE, ZERO, U
 from base.errors import UserError
 from base.seeds import below, derive, mix
-from games import Rules, grid_symmetries
+from games import Diagram, Rules, grid_symmetries
 from games.types import Actions, Array, Bits, Features, GameState, Planes, Rng
 
 LETTERS = "ABCDEFGHJKLMNOPQRST"
@@ -428,22 +429,33 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
 
     # ── for people ──
 
-    def render(state: GameState) -> str:
-        edge, middle = 2 if size < 12 else 3, size // 2
-        lines = (edge, middle, size - 1 - edge) if size >= 9 and size % 2 else ()
-        stars = {(r, c) for r in lines for c in lines if size >= 15 or (r == middle) == (c == middle)}
-        letters = "   " + " ".join(LETTERS[:size])
-        drawn = [letters]
-        for row in range(size - 1, -1, -1):
-            marks = []
-            for column in range(size):
-                mark = MARKS[state.board[row * size + column]].upper()
-                marks.append("+" if mark == "." and (row, column) in stars else mark)
-            drawn.append(f"{row + 1:2} {' '.join(marks)} {row + 1}")
+    edge, middle = 2 if size < 12 else 3, size // 2
+    star_lines = (edge, middle, size - 1 - edge) if size >= 9 and size % 2 else ()
+    stars = {(r, c) for r in star_lines for c in star_lines if size >= 15 or (r == middle) == (c == middle)}
+
+    def mark(state: GameState, row: int, column: int) -> str:
+        found = MARKS[state.board[row * size + column]].upper()
+        return "+" if found == "." and (row, column) in stars else found
+
+    def lines(state: GameState) -> list[str]:
+        """From the top."""
+        return ["".join(mark(state, row, column) for column in range(size)) for row in range(size - 1, -1, -1)]
+
+    def summary(state: GameState, names: Sequence[str]) -> str:
         lead = margin(state) - KOMI
-        score = f"{'X' if lead > 0 else 'O'} leads by {abs(lead):g}" if lead else "even"
-        captured = f"captured: X {state.prisoners[0]}, O {state.prisoners[1]}"
-        return "\n".join([*drawn, letters, f"{captured}; area with komi {KOMI:g}: {score}"])
+        score = f"{names[int(lead < 0)]} leads by {abs(lead):g}" if lead else "even"
+        captured = f"captured: {names[0]} {state.prisoners[0]}, {names[1]} {state.prisoners[1]}"
+        return f"{captured}; area with komi {KOMI:g}: {score}"
+
+    def render(state: GameState) -> str:
+        letters = "   " + " ".join(LETTERS[:size])
+        drawn = [f"{size - i:2} {' '.join(line)} {size - i}" for i, line in enumerate(lines(state))]
+        return "\n".join([letters, *drawn, letters, summary(state, "XO")])
+
+    def diagram(state: GameState) -> Diagram:
+        symbols = {"X": "black disc", "O": "white disc", "+": "black star"}
+        rows = [str(row) for row in range(size, 0, -1)]
+        return Diagram(lines(state), symbols, "lines", rows, LETTERS[:size], note=summary(state, ("black", "white")))
 
     def text(state: GameState) -> str:
         marks = [MARKS[colour] for colour in state.board[:cells]]
@@ -513,6 +525,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         weight_unit=0.07,
         names=names,
         render=render,
+        diagram=diagram,
         text=text,
         parse=parse,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from base.bits import ONE, ZERO, U, popcount
 from base.bitsets import list_members, set_of
 from base.seeds import mix
-from games import Rules, grid_symmetries
+from games import Diagram, Rules, grid_symmetries
 from games.types import Actions, Bits, Features, GameState, Planes
 
 START_PRESERVING = ("half turn", "transpose", "anti-transpose")  # a mirror would exchange the colours of the start
@@ -173,16 +173,25 @@ def game(size: Literal[6, 8] = 8) -> Rules:
     def disc(state: GameState, cell: int) -> str:
         return "X" if int(state.discs[0]) >> cell & 1 else "O" if int(state.discs[1]) >> cell & 1 else "."
 
+    def lines(state: GameState) -> list[str]:
+        return ["".join(disc(state, row * size + column) for column in range(size)) for row in range(size)]
+
+    def counts(state: GameState) -> tuple[int, int]:
+        return popcount(state.discs[0]), popcount(state.discs[1])
+
     def render(state: GameState) -> str:
-        rows = ["  " + " ".join("abcdefgh"[:size])]
-        for row in range(size):
-            rows.append(f"{row + 1} " + " ".join(disc(state, row * size + column) for column in range(size)))
-        black, white = popcount(state.discs[0]), popcount(state.discs[1])
-        return "\n".join([*rows, f"discs: X {black}, O {white}"])
+        rows = [f"{row + 1} {' '.join(line)}" for row, line in enumerate(lines(state))]
+        black, white = counts(state)
+        return "\n".join(["  " + " ".join("abcdefgh"[:size]), *rows, f"discs: X {black}, O {white}"])
+
+    def diagram(state: GameState) -> Diagram:
+        black, white = counts(state)
+        symbols = {"X": "black disc", "O": "white disc"}
+        note = f"discs: black {black}, white {white}"
+        return Diagram(lines(state), symbols, "green squares", "12345678"[:size], "abcdefgh"[:size], note=note)
 
     def text(state: GameState) -> str:
-        rows = ("".join(disc(state, row * size + column) for column in range(size)) for row in range(size))
-        return f"{'/'.join(rows)} {'xo'[state.mover]} {state.passes}".lower()
+        return f"{'/'.join(lines(state))} {'xo'[state.mover]} {state.passes}".lower()
 
     def parse(state: GameState, text: str) -> None:
         words = text.lower().split()
@@ -240,6 +249,7 @@ def game(size: Literal[6, 8] = 8) -> Rules:
         weight_unit=0.05,
         names=[column + str(row + 1) for row in range(size) for column in "abcdefgh"[:size]] + ["pass"],
         render=render,
+        diagram=diagram,
         text=text,
         parse=parse,
     )

@@ -9,7 +9,7 @@ a3 b3 c3      6 7 8
 
 import numpy as np
 
-from games import Rules, grid_symmetries
+from games import Diagram, Rules, grid_symmetries
 from games.types import Actions, Features, GameState
 
 LINES = np.array([[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]])
@@ -82,18 +82,18 @@ def game() -> Rules:
             values[5] += int(forks[player, cell] > 1) - int(forks[1 - player, cell] > 1)
         values[6] = 1 if state.plies % 2 == player else -1
 
+    def rows(state: GameState) -> list[str]:
+        cells = "".join("X" if state.marks[0, i] else "O" if state.marks[1, i] else "." for i in range(9))
+        return [cells[i : i + 3] for i in (0, 3, 6)]
+
     def render(state: GameState) -> str:
-        rows = ["  a b c"]
-        for row in range(3):
-            cells = [
-                "X" if state.marks[0, i] else "O" if state.marks[1, i] else "." for i in range(3 * row, 3 * row + 3)
-            ]
-            rows.append(f"{row + 1} {' '.join(cells)}")
-        return "\n".join(rows)
+        return "\n".join(["  a b c", *(f"{number} {' '.join(row)}" for number, row in enumerate(rows(state), 1))])
+
+    def diagram(state: GameState) -> Diagram:
+        return Diagram(rows(state), {"X": "blue cross", "O": "orange ring"}, left="123", top="abc")
 
     def text(state: GameState) -> str:
-        cells = ["x" if state.marks[0, i] else "o" if state.marks[1, i] else "." for i in range(9)]
-        return "/".join("".join(cells[i : i + 3]) for i in (0, 3, 6))
+        return "/".join(rows(state)).lower()
 
     def parse(state: GameState, text: str) -> None:
         cells = text.replace("/", "").lower()
@@ -136,6 +136,7 @@ def game() -> Rules:
         weight_unit=0.3,
         names=NAMES,
         render=render,
+        diagram=diagram,
         text=text,
         parse=parse,
     )

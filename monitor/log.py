@@ -23,16 +23,17 @@ T = TypeVar("T")
 
 
 class RunLog:
-    """`quiet` is for tests: nothing on screen."""
+    """`quiet`: nothing on screen."""
 
-    def __init__(self, folder: Path, games: int, quiet: bool = False) -> None:
-        """`folder`: the run's; `games`: where it stands when it begins or resumes."""
-        self.folder, self.quiet = folder, quiet
+    def __init__(self, folder: Path, games: int, quiet: bool = False, game: str = "") -> None:
+        """`folder`: the run's; `games`: where it stands when it begins or resumes; `game`: its name, which leads TensorBoard's tags."""
+        self.folder, self.quiet, self.game = folder, quiet, game
         self.history = History(folder / METRICS, games)
         self.warnings = WarningRows(folder / WARNINGS, games)
         self.calibration = CalibrationRows(folder / CALIBRATION, games)
         self._games = games
         self._texts: Mapping[str, str] = {}
+        self._settings: Mapping[str, str | float] = {}
         self._board: Board | None = None
 
     # ── the screen ──
@@ -75,9 +76,9 @@ class RunLog:
 
     # ── the folder and TensorBoard ──
 
-    def introduce(self, texts: Mapping[str, str]) -> None:
-        """Markdown by tag, which TensorBoard shows from where the run begins or resumes."""
-        self._texts = texts
+    def introduce(self, texts: Mapping[str, str], settings: Mapping[str, str | float]) -> None:
+        """Markdown by tag, which TensorBoard shows from where the run begins or resumes; and settings by which it compares runs."""
+        self._texts, self._settings = texts, settings
 
     def metrics(self, games: int, values: Mapping[str, float]) -> None:
         """One point of each metric, by its tag; what is not a number is left out. On disk when this returns."""
@@ -94,7 +95,8 @@ class RunLog:
 
     def board(self) -> Board:
         if self._board is None:
-            self._board = Board(self.folder / "tb", self._games, self.history, self._texts)
+            folder = self.folder / "tb"
+            self._board = Board(folder, self._games, self.history, self._texts, self.game, self._settings)
         return self._board
 
     def close(self) -> None:

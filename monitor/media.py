@@ -9,6 +9,7 @@ tree of that search. Nothing here changes what is learned.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,8 +25,9 @@ from mcts.search import Search
 from mcts.settings import SearchSettings
 from mcts.tree import NONE, OVER, ROOT
 from monitor import pictures
-from monitor.boards import samples
+from monitor.history import History
 from monitor.quality import Bin
+from monitor.samples import samples
 from monitor.tensorboard import Media
 from nets import Inference, Net
 from selfplay.inspection import shown
@@ -58,18 +60,19 @@ class MediaMaker:
         self.game, self.search, self.simulations, self.device = game, search, simulations, device
         self._positions: list[Any] | None = None
 
-    def media(self, view: View, calibration: Mapping[str, Sequence[Bin]]) -> Media:
+    def media(self, view: View, calibration: Mapping[str, Sequence[Bin]], history: History) -> Media:
         records = [record for record in view.games if len(record)]
         texts = {}
         if records:
             texts["about/game"] = as_code(shown(self.game, records[0])[:LONGEST])
-        return Media(histograms(view.net, records), self.pictures(view, calibration), texts)
+        return Media(histograms(view.net, records), self.pictures(view, calibration, history), texts)
 
-    def pictures(self, view: View, calibration: Mapping[str, Sequence[Bin]]) -> dict[str, Array]:
+    def pictures(self, view: View, calibration: Mapping[str, Sequence[Bin]], history: History) -> dict[str, Array]:
         found = self._searched(view.mean)
         if calibration:
-            figure = pictures.calibration(calibration, "Expected utility and outcome, newest games")
-            found["look/calibration"] = pictures.pixels(figure)
+            found["look/calibration"] = pictures.pixels(pictures.calibration(calibration))
+        if ended := results_of(history):
+            found["look/results"] = pictures.pixels(pictures.results(ended))
         if view.weights is not None:
             by_hand = dict(zip(self.game.rules.feature_names, self.game.rules.feature_weights, strict=False))
             games = "" if view.weights.games is None else f", {view.weights.games:,} games"
@@ -110,6 +113,19 @@ class MediaMaker:
         word = "proves" if target.proven else "expects"
         title = f"Player {mover} to move; the search {word} {float(target.utilities[mover]):+.2f} for it"
         return pictures.position(self.game, state, {"policy": policy, "visits": visits}, title)
+
+
+def results_of(history: History) -> list[pictures.Results]:
+    """Against each reference player that was met at two points at least."""
+    found = []
+    wins = re.compile(r"against/(.+) wins")
+    for player in [match[1] for name in history.names() if (match := wins.fullmatch(name))]:
+        series = [history.series(f"against/{player} {word}") for word in ("wins", "draws", "losses")]
+        games = series[0][0]
+        if len(games) > 1 and all(each[0] == games for each in series):
+            shares = list(zip(*(values for _, values in series), strict=True))
+            found.append(pictures.Results(player, games, shares))
+    return found
 
 
 def outline(search: Search, slot: int) -> pictures.Node:

@@ -112,7 +112,7 @@ class Observer:
         rows = [row["calibration"] for row in self.log.calibration.rows if row["games"] == games]
         bins = {name: [Bin(*each) for each in found] for name, found in (rows[-1] if rows else {}).items()}
         try:
-            media = self.media.media(view, bins)
+            media = self.media.media(view, bins, self.log.history)
         except Exception as error:  # of a user's own game, perhaps, which was never drawn before
             self.log.say(f"no pictures after {games} games: {type(error).__name__}: {error}")
         else:

@@ -9,6 +9,7 @@ not before, and without windows.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,8 @@ import numpy as np
 
 from classical.eval import Eval
 from games import Game
-from monitor.boards import Board, places
-from monitor.quality import Bin, middle
+from games.drawing import Cell, Circle, Drawing, Text, drawn, places
+from monitor.quality import FEWEST, Bin, drawable, middle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,10 +30,11 @@ Array = np.ndarray[Any, Any]
 INK, SOFT, LINE, FIELD = "#22272e", "#6b7580", "#d8dee4", "#f6f8fa"
 NETWORK, SEARCH, LINEAR = "#1f5fa8", "#d1661a", "#2e8b57"
 COLOURS = {"policy": NETWORK, "value": NETWORK, "visits": SEARCH, "search": SEARCH, "EVAL": LINEAR}
-CHESS = dict(zip("KQRBNPkqrbnp", "♔♕♖♗♘♙♚♛♜♝♞♟", strict=True))
 DPI = 100
 SHOWN = 9  # actions that have bars
 SIDE = 6.8  # inches of a picture, about as high as wide: TensorBoard shows it at half its size
+NOTED = 76  # letters of a board's note
+WIDE_BOARD = 24  # cells from which on a board gets more than half of that
 
 
 def pixels(figure: Figure) -> Array:
@@ -61,66 +63,79 @@ def _plain(axes: Axes) -> None:
 
 def position(game: Game, state: Any, shares: Mapping[str, Mapping[int, float]], title: str) -> Figure:
     """The board once for each of `shares` (its name; a share for each action), the actions marked on it; below, the actions as bars."""
-    board = Board.of(game, state)
-    tall, wide = len(board.cells), max(map(len, board.cells))
-    width = SIDE / 2 if board.is_grid else max(SIDE / 2, 0.12 * wide)
-    height = width * tall / wide if board.is_grid else 0.2 * tall
+    diagram = game.diagram(state)
     actions = sorted({action for each in shares.values() for action in each})
-    figure = _figure(len(shares) * width, height + 3.4)
-    grid = figure.add_gridspec(2, len(shares), height_ratios=[height + 0.4, 2.2])
     where = dict(zip(actions, places(game, state, actions), strict=True))
-    for number, (name, each) in enumerate(shares.items()):
-        axes = figure.add_subplot(grid[0, number])
-        heat = np.zeros((tall, wide))
+    drawings = []
+    for name, each in shares.items():
+        marked: dict[Cell, float] = {}
         for action, share in each.items():
             for cell in where[action]:
-                heat[cell] += share
-        _draw_board(axes, board, heat, COLOURS[name], game.name.partition(":")[0] == "chess")
+                marked[cell] = marked.get(cell, 0.0) + share
+        drawings.append(drawn(diagram, marked, COLOURS[name]))
+    wide, tall = drawings[0].width, drawings[0].height
+    width = SIDE / 2 if wide < WIDE_BOARD else min(SIDE, wide * 0.16)
+    height = min(width * tall / wide, 2 * width)
+    figure = _figure(len(shares) * width, height + 3.0)
+    grid = figure.add_gridspec(2, len(shares), height_ratios=[height + 0.3, 2.0])
+    for number, (name, drawing) in enumerate(zip(shares, drawings, strict=True)):
+        axes = figure.add_subplot(grid[0, number])
+        draw(axes, drawing, width / wide)
         axes.set_title(name, color=COLOURS[name], fontsize=15, fontweight="bold")
     _bars(figure.add_subplot(grid[1, :]), game, shares)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    note = textwrap.shorten("; ".join(diagram.note.splitlines()), NOTED, placeholder=" …")
+    words = f"{title}\n{note}" if note else title
+    figure.suptitle(words, x=0.01, ha="left", fontsize=13, color=INK, parse_math=False)
     return figure
 
 
-def _draw_board(axes: Axes, board: Board, heat: Array, colour: str, is_chess: bool) -> None:
-    from matplotlib.patches import Rectangle
+def draw(axes: Axes, drawing: Drawing, inches: float) -> None:
+    """`inches`: the side of a cell, for text and lines, which do not grow with the axes."""
+    from matplotlib.patches import Circle as Round
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
 
-    tall, wide = heat.shape
-    for row, line in enumerate(board.cells):
-        for column, mark in enumerate(line):
-            share = min(1.0, float(heat[row, column]))
-            if board.is_grid:
-                axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=FIELD, edgecolor=LINE))
-            if share > 0.005:
-                room = (0.5, 0.5) if board.is_grid else (0.8, 0.55)
-                corner, size = (column - room[0], row - room[1]), (2 * room[0], 2 * room[1])
-                axes.add_patch(Rectangle(corner, *size, facecolor=colour, alpha=0.08 + 0.8 * share, linewidth=0))
-            _draw_mark(axes, row, column, mark, board.is_grid, is_chess)
-            if board.is_grid and share >= 0.045:
-                axes.text(
-                    column, row + 0.34, f"{share:.0%}", ha="center", va="center", fontsize=min(11, 66 / wide), color=INK
-                )
-    axes.set_xlim(-0.6, wide - 0.4)
-    axes.set_ylim(tall - 0.4, -0.6)
-    if board.is_grid:
-        axes.set_aspect("equal")
-    _plain(axes)
-    axes.set_xticks(range(len(board.top)), board.top)
-    axes.set_yticks(range(len(board.left)), board.left)
-
-
-def _draw_mark(axes: Axes, row: int, column: int, mark: str, is_grid: bool, is_chess: bool) -> None:
-    from matplotlib.patches import Circle
-
-    if mark == " " or (is_grid and mark in ".+"):
-        return
-    if is_grid and mark in "XxOo":
-        fill = INK if mark in "Xx" else "white"
-        axes.add_patch(Circle((column, row - 0.04), 0.36, facecolor=fill, edgecolor=INK, linewidth=1.2, alpha=0.92))
-        return
-    text, size = (CHESS.get(mark, mark), 20) if is_chess else (mark, 15 if is_grid else 10)
-    family = "DejaVu Sans" if is_chess else "DejaVu Sans Mono"
-    axes.text(column, row, text, ha="center", va="center", fontsize=size, color=INK, family=family, parse_math=False)
+    points = 72 * inches * 0.94  # of a cell; the layout keeps a border
+    for order, shape in enumerate(drawing.shapes):
+        if isinstance(shape, Text):
+            family = "DejaVu Sans Mono" if shape.is_mono else "DejaVu Sans"
+            colour = INK if shape.colour == "currentColor" else shape.colour
+            where = {"start": "left", "middle": "center", "end": "right"}[shape.anchor]
+            axes.text(
+                shape.x,
+                shape.y,
+                shape.text,
+                ha=where,
+                va="center_baseline",
+                fontsize=max(shape.size * points, 1.0),
+                color=colour,
+                family=family,
+                parse_math=False,
+                zorder=order,
+                in_layout=False,
+            )
+            continue
+        look: dict[str, Any] = {
+            "facecolor": shape.fill,
+            "edgecolor": shape.stroke,
+            "linewidth": shape.width * points,
+            "alpha": shape.opacity,
+            "zorder": order,
+            "in_layout": False,  # nothing reaches beyond the axes, and layout takes long to find that out
+        }
+        if isinstance(shape, Circle):
+            axes.add_artist(Round((shape.x, shape.y), shape.radius, **look))
+            continue
+        outlines = [
+            Outline(np.array([*line, line[0]] if shape.is_closed else line), closed=shape.is_closed)
+            for line in shape.lines
+        ]
+        if outlines:
+            axes.add_artist(PathPatch(Outline.make_compound_path(*outlines), **look))
+    axes.set_xlim(0, drawing.width)
+    axes.set_ylim(drawing.height, 0)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
 
 
 def _bars(axes: Axes, game: Game, shares: Mapping[str, Mapping[int, float]]) -> None:
@@ -143,47 +158,95 @@ def _bars(axes: Axes, game: Game, shares: Mapping[str, Mapping[int, float]]) -> 
 # ── values ──
 
 
-def calibration(found: Mapping[str, Sequence[Bin]], title: str) -> Figure:
+def calibration(found: Mapping[str, Sequence[Bin]]) -> Figure:
     """By source: what was expected and how the games ended, from the mover's point of view. The diagonal is perfect."""
-    figure = _figure(SIDE, SIDE)
+    figure = _figure(SIDE + 1.6, SIDE)
     axes, below = figure.subplots(2, 1, height_ratios=[4, 1], sharex=True)
-    axes.plot([-1, 1], [-1, 1], color=SOFT, linewidth=1, linestyle=(0, (4, 4)))
-    axes.annotate(
-        "expected = outcome",
-        (-0.55, -0.55),
-        (18, -22),
-        textcoords="offset points",
-        fontsize=12,
-        color=SOFT,
-        va="center",
-    )
+    axes.plot([-1, 1], [-1, 1], color=SOFT, linewidth=1, linestyle=(0, (4, 4)), label="as expected")
     width = 0.18 / max(len(found), 1)
+    kept = drawable(found)
     for number, (name, bins) in enumerate(found.items()):
         colour, total = COLOURS[name], sum(each.n for each in bins)
+        shown = kept.get(name, [])
         axes.errorbar(
-            [each.expected for each in bins],
-            [each.outcome for each in bins],
-            yerr=[1.96 * each.error for each in bins],
+            [each.expected for each in shown],
+            [each.outcome for each in shown],
+            yerr=[1.96 * each.error for each in shown],
             color=colour,
             marker="o",
             markersize=5,
             linewidth=1.5,
-            elinewidth=1,
-            label=f"{name}, {total:,} positions",
+            elinewidth=1.2,
+            capsize=3,
+            label=name,
         )
         shift = (number - (len(found) - 1) / 2) * width
         middles = [middle(each.expected) + shift for each in bins]
         below.bar(middles, [each.n / max(total, 1) for each in bins], width, color=colour)
-    axes.set_ylabel("outcome, 95 %", color=INK, fontsize=12)
-    below.set_ylabel("share", color=INK, fontsize=12)
-    below.set_xlabel("expected utility of the mover (1 wins, -1 loses)", color=INK, fontsize=12)
+    most = max((sum(each.n for each in bins) for bins in found.values()), default=0)
+    axes.set_ylabel("how they ended: mean outcome", color=INK, fontsize=12)
+    below.set_ylabel("how often", color=INK, fontsize=12)
+    below.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    below.set_xlabel("what was expected: utility of the mover (1 wins, -1 loses)", color=INK, fontsize=12)
     axes.set_ylim(-1.1, 1.1)
     axes.set_xlim(-1.05, 1.05)
-    axes.legend(frameon=False, loc="upper left", fontsize=12, labelcolor=INK)
-    axes.set_title(title, loc="left", fontsize=14, color=INK)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=12, labelcolor=INK)
+    figure.suptitle("Do games end as expected?", x=0.01, ha="left", fontsize=16, fontweight="bold", color=INK)
+    words = f"{most:,} positions of the newest games; bars: 95 %; points of fewer than {FEWEST} positions are left out"
+    axes.set_title(words, loc="left", fontsize=11, color=SOFT)
     for each in (axes, below):
         each.grid(color=LINE, linewidth=0.8)
         _plain(each)
+    return figure
+
+
+WINS, DRAWS, LOSSES = "#2a68b0", "#d3d9df", "#d1661a"
+
+
+@dataclass(frozen=True)
+class Results:
+    """How games against a reference player ended, over the games of the run: shares of wins, draws and losses."""
+
+    player: str
+    games: Sequence[float]
+    shares: Sequence[tuple[float, float, float]]
+
+
+def results(found: Sequence[Results]) -> Figure:
+    """Areas, a chart for each reference player."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    columns = 2 if len(found) > 1 else 1
+    rows = (len(found) + columns - 1) // columns
+    figure = _figure(SIDE + 1.2, 0.9 + 2.0 * rows)
+    areas: list[Any] = []
+    last = max(each.games[-1] for each in found)
+    for number, each in enumerate(found):
+        axes = figure.add_subplot(rows, columns, number + 1)
+        wins, draws, losses = zip(*each.shares, strict=True)
+        areas = axes.stackplot(each.games, wins, draws, losses, colors=(WINS, DRAWS, LOSSES), step=None)
+        axes.plot(each.games, wins, ".", color="white", markersize=5)
+        axes.set_xlim(0, last)
+        axes.set_ylim(0, 1)
+        axes.set_yticks([0, 0.5, 1], ["0", "50 %", "100 %"])
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_formatter(
+            FuncFormatter(lambda games, _: f"{games / 1000:g}k" if games >= 1000 else f"{games:g}")
+        )
+        axes.set_title(each.player, loc="left", fontsize=12, color=INK, parse_math=False)
+        _plain(axes)
+        axes.tick_params(labelsize=10)
+    figure.suptitle(
+        "Games against reference players, by games of self-play",
+        x=0.01,
+        ha="left",
+        fontsize=16,
+        fontweight="bold",
+        color=INK,
+    )
+    figure.legend(
+        areas, ["won", "drawn", "lost"], loc="outside lower center", ncols=3, frameon=False, fontsize=12, labelcolor=INK
+    )
     return figure
 
 

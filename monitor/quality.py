@@ -8,6 +8,7 @@ explained(policies, targets, legal)          # 1: its policy is the search's; 0:
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,10 @@ Array = np.ndarray[Any, Any]
 BINS = 10
 ENOUGH = 50
 """Positions below which a correlation and a share explained are NaN, which no chart shows."""
+
+
+FEWEST = 20
+"""Positions below which a bin of a calibration is not drawn."""
 
 
 class Bin(NamedTuple):
@@ -51,6 +56,12 @@ def calibration(expected: Array, outcomes: Array) -> list[Bin]:
             error = float(end[here].std() / np.sqrt(n))
             found.append(Bin(n, float(guess[here].mean()), float(end[here].mean()), error))
     return found
+
+
+def drawable(found: Mapping[str, Sequence[Bin]]) -> dict[str, list[Bin]]:
+    """The bins with positions enough, by source; sources without one are left out."""
+    kept = {name: [each for each in bins if each.n >= FEWEST] for name, bins in found.items()}
+    return {name: bins for name, bins in kept.items() if bins}
 
 
 def agreement(policies: Array, targets: Array) -> dict[str, float]:

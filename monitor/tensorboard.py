@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 
 from base.files import write_bytes
-from monitor.dashboard import layout
+from monitor.dashboard import LineNumbers, layout, prefixed
 from monitor.history import History
 
 Array = np.ndarray[Any, Any]
+
+COMPARED = ("elo/search", "accuracy/search", "fresh/top-1", "fresh/value loss", "loss/policy", "time/hours")
+"""Metrics of the page of hyperparameters. Each is the first line of its chart: that page looks for them in the run's own folder."""
 
 
 @dataclass(frozen=True)
@@ -37,27 +40,63 @@ class Media:
 class Board:
     """The writer of one process of a run."""
 
-    def __init__(self, folder: Path, games: int, history: History, texts: Mapping[str, str]) -> None:
-        """`games`: where the run begins or resumes. `texts`: Markdown by tag, shown from there on."""
-        from torch.utils.tensorboard import SummaryWriter
-
-        self.history = history
+    def __init__(
+        self,
+        folder: Path,
+        games: int,
+        history: History,
+        texts: Mapping[str, str],
+        game: str = "",
+        settings: Mapping[str, str | float] | None = None,
+    ) -> None:
+        """`games`: where the run begins or resumes. `texts`: Markdown by tag, shown from there on. `game`: leads every tag. `settings`:
+        what TensorBoard's page of hyperparameters compares runs by."""
+        self.history, self.folder, self.game, self._games = history, folder, game, games
         self._known: set[str] = set()  # tags written so far
         self._unlaid: int | None = None  # the point at which tags came that no layout has yet
-        purge = games if folder.is_dir() else None
+        self._is_resumed = folder.is_dir()
         take_back(folder, games)
-        self._writer: Any = SummaryWriter(str(folder), purge_step=purge, flush_secs=5)
+        self._writers: dict[int, Any] = {}
+        self._numbers = LineNumbers()
+        for row in history.rows:
+            for name in row["curves"]:
+                self._numbers.of(name)
         for name, text in texts.items():
-            self._writer.add_text(name, text, games)
+            self._writer.add_text(prefixed(game, name), text, games)
+        if settings:
+            self._compare(settings)
         for row in history.rows:
             if row["games"] == games:
                 self.scalars(games, row["curves"])
+
+    @property
+    def _writer(self) -> Any:
+        """Of the run's own folder: everything but the further lines of charts."""
+        return self._of(0)
+
+    def _of(self, number: int) -> Any:
+        """The writer of the lines of this number."""
+        from torch.utils.tensorboard import SummaryWriter
+
+        if number not in self._writers:
+            folder = self.folder / str(number + 1) if number else self.folder
+            purge = self._games if self._is_resumed else None
+            self._writers[number] = SummaryWriter(str(folder), purge_step=purge, flush_secs=5)
+        return self._writers[number]
+
+    def _compare(self, settings: Mapping[str, str | float]) -> None:
+        """The run's row on the page of hyperparameters: its settings, and the metrics COMPARED."""
+        from torch.utils.tensorboard.summary import hparams
+
+        metrics = {prefixed(self.game, tag): 0.0 for tag in COMPARED}
+        for summary in hparams(dict(settings), metrics):  # type: ignore[no-untyped-call]
+            self._writer._get_file_writer().add_summary(summary, self._games)
 
     def scalars(self, games: int, values: Mapping[str, float]) -> None:
         if self._unlaid is not None and games > self._unlaid:
             self._lay_out()
         for name, value in values.items():
-            self._writer.add_scalar(name, value, games)
+            self._of(self._numbers.of(name)).add_scalar(prefixed(self.game, name), value, games)
         if not self._known.issuperset(values):
             self._known.update(values)
             self._unlaid = games
@@ -67,26 +106,28 @@ class Board:
         for name, values in media.histograms.items():
             finite = values[np.isfinite(values)]
             if finite.size:
-                self._writer.add_histogram(name, finite, games)
+                self._writer.add_histogram(prefixed(self.game, name), finite, games)
         for name, picture in media.pictures.items():
-            self._writer.add_image(name, picture, games, dataformats="HWC")
+            self._writer.add_image(prefixed(self.game, name), picture, games, dataformats="HWC")
         for name, text in media.texts.items():
-            self._writer.add_text(name, text, games)
+            self._writer.add_text(prefixed(self.game, name), text, games)
 
     def flush(self) -> None:
-        self._writer.flush()
+        for writer in self._writers.values():
+            writer.flush()
 
     def close(self) -> None:
         if self._unlaid is not None:
             self._lay_out()
-        self._writer.close()
+        for writer in self._writers.values():
+            writer.close()
 
     def _lay_out(self) -> None:
         """Once for a number of games, when all tags of that point are known: a layout names only tags that exist."""
         from torch.utils.tensorboard.summary import custom_scalars
 
         writer = self._writer._get_file_writer()
-        writer.add_summary(custom_scalars(layout(self.history.names())), self._unlaid)  # type: ignore[no-untyped-call]
+        writer.add_summary(custom_scalars(layout(self.history.names(), self.game, self._numbers)), self._unlaid)  # type: ignore[no-untyped-call]
         self._unlaid = None
 
 
@@ -98,7 +139,7 @@ def take_back(folder: Path, games: int) -> None:
     from google.protobuf.message import DecodeError
     from tensorboard.compat.proto.event_pb2 import Event
 
-    for path in folder.glob("events.out.tfevents.*"):
+    for path in folder.rglob("events.out.tfevents.*"):
         data, kept, at = path.read_bytes(), bytearray(), 0
         while len(data) >= (end := at + 16 + int.from_bytes(data[at : at + 8], "little")) > at + 16:
             try:

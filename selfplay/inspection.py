@@ -11,7 +11,7 @@ from games.record import GameRecord, read_records
 from games.types import GameState
 
 SHOWN = 6  # actions of a policy
-WIDTH = 24  # of a bar
+WIDTH = 10  # of a bar
 
 
 def records_of(path: Path, game: Game) -> list[GameRecord]:
@@ -21,26 +21,26 @@ def records_of(path: Path, game: Game) -> list[GameRecord]:
 
 def shown(game: Game, record: GameRecord) -> str:
     """The whole game, drawn."""
-    return "\n\n".join(blocks(game, record))
+    positions = (f"{game.render(state)}\n{findings(game, record, state, ply)}" for state, ply in record.replay(game))
+    return "\n\n".join([about(game, record), *positions])
 
 
-def blocks(game: Game, record: GameRecord) -> list[str]:
-    """Who played, and then each position."""
+def about(game: Game, record: GameRecord) -> str:
+    """Who played."""
     seed = "" if record.seed is None else f", seed {record.seed}"
-    about = f"{game.name}, {' · '.join(dict.fromkeys(record.players))}{seed}"
-    return [about, *(_ply(game, record, state, ply) for state, ply in record.replay(game))]
+    return f"{game.name}, {' · '.join(dict.fromkeys(record.players))}{seed}"
 
 
-def _ply(game: Game, record: GameRecord, state: GameState, ply: int) -> str:
-    board = game.render(state)
+def findings(game: Game, record: GameRecord, state: GameState, ply: int) -> str:
+    """What was played in a position, and what the search found there; at the end the outcome."""
     if ply == len(record):
         ending = (
             "unfinished" if record.outcome is None else "outcome " + " ".join(f"{each:+g}" for each in record.outcome)
         )
-        return f"{board}\n{ending}{f', {record.ending}' if record.ending else ''}"
+        return f"{ending}{f', {record.ending}' if record.ending else ''}"
     mover, played = game.to_move(state), int(record.moves[ply])
     who = "chance" if mover == CHANCE else f"player {mover}"
-    lines = [board, f"ply {ply}, {who} plays {game.name_of(played)}"]
+    lines = [f"ply {ply}, {who} plays {game.name_of(played)}"]
     actions, shares, visits = record.policy(ply)
     if len(actions):
         kind = "full search, its policy is a target" if record.searched[ply] else "fast search"

@@ -20,7 +20,8 @@ from base.errors import UserError, run_command
 from base.files import write_json, write_text
 from classical.eval import Eval, default_eval
 from games import load
-from monitor.history import History, Rows
+from monitor.history import CalibrationRows, History, Rows
+from monitor.quality import FEWEST
 from monitor.report.charts import APART, MOST, Curve, shares, shortened, spread, thinned, ticks
 from monitor.report.page import NAMED
 from train.__main__ import main
@@ -229,10 +230,14 @@ def test_calibration_on_the_page_is_the_one_that_the_run_measured(copied: Path, 
     found = find(str(copied)).calibration
     assert {name: [list(each) for each in bins] for name, bins in found.items()} == rows[-1]["calibration"]
     assert list(found) == ["value", "search", "EVAL"]
+    assert "Do games end as expected?" not in report(copied, tmp_path / "page.html").text, "bins of a few positions"
+    enough = {name: [[FEWEST, -0.5, -0.4, 0.1], [FEWEST - 1, 0.5, 0.4, 0.1]] for name in found}
+    CalibrationRows(copied / "calibration.jsonl").add(24, {"calibration": enough})
     page = report(copied, tmp_path / "page.html").text
-    assert "Calibration" in page and re.search(r"EVAL: \d+ positions, expected", page)
+    assert "Do games end as expected?" in page
+    assert re.findall(r"EVAL: (\d+) positions, expected (\S+),", page) == [(str(FEWEST), "-0.50")]
     (copied / "calibration.jsonl").unlink()
-    assert "Calibration" not in report(copied, tmp_path / "page.html").text
+    assert "Do games end as expected?" not in report(copied, tmp_path / "page.html").text
 
 
 def test_what_others_have_written_is_text_and_not_markup(copied: Path, tmp_path: Path) -> None:

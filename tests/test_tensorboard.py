@@ -14,22 +14,24 @@ import numpy as np
 import pytest
 from miniature import GAME, Quiet, moments, tiny
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 
 from base.local_workers import opened as opened_workers
-from games import load
-from monitor.boards import Board, places, samples
-from monitor.dashboard import layout
+from monitor.dashboard import MOST, LineNumbers, layout, prefixed
 from monitor.history import CALIBRATION, History, Rows
 from monitor.log import RunLog
-from monitor.media import MediaMaker, View
+from monitor.media import MediaMaker, View, results_of
 from monitor.metrics import CHARTS, PAGE, by_tag, documented, page, pattern
-from monitor.tensorboard import Media, take_back
+from monitor.pictures import calibration, pixels, results
+from monitor.quality import FEWEST, Bin, drawable
+from monitor.samples import samples
+from monitor.tensorboard import COMPARED, Media, take_back
 from train.budget import Budget
 from train.evaluation import ArenaEvaluation
 from train.loop import train
 from train.run import opened
-from train.start import about
+from train.start import about, compared
 from train.state import newest
 
 ELSEWHERE = {
@@ -65,11 +67,11 @@ def run(folder: Path, games: int) -> None:
     """As `python -m train` does it, with everything that it shows."""
     with chdir(folder.parent), opened(str(folder), tiny(*SETTINGS), Budget(games=games), str) as begun:
         found = newest(begun.states, str)
-        with RunLog(folder, found[0].games if found else 0, quiet=True) as log:
+        with RunLog(folder, found[0].games if found else 0, quiet=True, game=GAME.name) as log:
             arena = ArenaEvaluation(begun.config.evaluation, 0)
             media = MediaMaker(GAME, begun.config.search, begun.config.evaluation.simulations)
             arena.prepare(GAME, log)
-            log.introduce(about(begun, GAME))
+            log.introduce(about(begun, GAME), compared(begun, GAME))
             with opened_workers(0) as workers:
                 train(begun, log, workers, arena, media)
 
@@ -82,21 +84,37 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def events(folder: Path) -> EventAccumulator:
-    found = EventAccumulator(str(folder / "tb"), **ALL)
+    """Of the run's own folder of events."""
+    return accumulated(folder / "tb")
+
+
+def accumulated(folder: Path) -> EventAccumulator:
+    found = EventAccumulator(str(folder), **ALL)
     found.Reload()
+    return found
+
+
+def lines(folder: Path) -> dict[str, tuple[str, list[Any]]]:
+    """By metric, the folder that holds it, and its points."""
+    found: dict[str, tuple[str, list[Any]]] = {}
+    for place in (folder / "tb", *sorted(each for each in (folder / "tb").iterdir() if each.is_dir())):
+        each = accumulated(place)
+        for tag in each.Tags()["scalars"]:
+            name = tag.removeprefix(f"{GAME.name} ")
+            assert name not in found, "a metric is in one folder"
+            found[name] = place.name, each.Scalars(tag)
     return found
 
 
 def steps(folder: Path) -> dict[str, list[int]]:
     """Of every tag of every kind, in the order in which they are read."""
     found, tags = events(folder), events(folder).Tags()
-    kinds = {
-        "scalars": found.Scalars,
-        "images": found.Images,
-        "histograms": found.Histograms,
-        "tensors": found.Tensors,
+    kinds = {"images": found.Images, "histograms": found.Histograms, "tensors": found.Tensors}
+    return {name: [event.step for event in points] for name, (_, points) in lines(folder).items()} | {
+        tag.removeprefix(f"{GAME.name} "): [event.step for event in read(tag)]
+        for kind, read in kinds.items()
+        for tag in tags[kind]
     }
-    return {tag: [event.step for event in read(tag)] for kind, read in kinds.items() for tag in tags[kind]}
 
 
 def charted(found: EventAccumulator) -> Layout:
@@ -150,29 +168,105 @@ def test_calibration_is_stored_with_each_iteration_and_counts_each_position_once
 
 
 def test_scalars_are_those_of_the_history(whole: Path) -> None:
-    found, history = events(whole), History(whole / "curves.jsonl")
-    assert set(found.Tags()["scalars"]) == set(history.names())
+    found, history = lines(whole), History(whole / "curves.jsonl")
+    assert set(found) == set(history.names())
     for name in history.names():
         games, values = history.series(name)
-        assert [event.step for event in found.Scalars(name)] == games
-        np.testing.assert_allclose([event.value for event in found.Scalars(name)], values, rtol=1e-6)
+        assert [event.step for event in found[name][1]] == games
+        np.testing.assert_allclose([event.value for event in found[name][1]], values, rtol=1e-6)
 
 
 def check_layout(folder: Path) -> None:
-    """It names only tags that exist, every one of them, three at most to a chart."""
+    """It names only tags that exist, every one of them; those of a chart of lines are in different folders, so in different colours;
+    those of a band in one."""
     found = events(folder)
-    known, charts = set(found.Tags()["scalars"]), [c for q in charted(found).category for c in q.chart]
-    assert [category.title[0] for category in charted(found).category] == ["1", "1", "2", "3", "4"]
+    where = {f"{GAME.name} {name}": place for name, (place, _) in lines(folder).items()}
+    categories = charted(found).category
+    assert [category.title.removeprefix(f"{GAME.name}: ")[0] for category in categories] == ["1", "1", "2", "3", "4"]
     shown = set()
-    for chart in charts:
-        tags = [f"{re.escape(tag)}$" for s in chart.margin.series for tag in (s.value, s.lower, s.upper)]
-        tags += chart.multiline.tag
-        assert 1 <= len(tags) <= 3, chart.title
-        for tag in tags:
-            matches = {name for name in known if re.match(tag, name)}
-            assert len(matches) == 1, tag
-            shown |= matches
-    assert known == shown
+    for chart in (chart for category in categories for chart in category.chart):
+        band = [tag for s in chart.margin.series for tag in (s.value, s.lower, s.upper)]
+        assert {where[tag] for tag in band} <= {"tb"}
+        tags = []
+        for each in chart.multiline.tag:
+            matches = [name for name in where if re.match(each, name)]
+            assert len(matches) == 1, each
+            tags += matches
+        assert len({where[tag] for tag in tags}) == len(tags) <= MOST, chart.title
+        shown |= {*band, *tags}
+    assert set(where) == shown
+
+
+def test_numbers_of_lines_depend_on_the_order_of_the_tags_alone() -> None:
+    tags = [
+        "against/b Elo",
+        "against/a wins",
+        "against/c Elo",
+        "against/a losses",
+        "against/a Elo",
+        "loss/entropy",
+        "elo/search",
+    ]
+    first, again = LineNumbers(), LineNumbers()
+    numbers = {tag: first.of(tag) for tag in tags}
+    assert {tag: again.of(tag) for tag in tags} == numbers == {tag: first.of(tag) for tag in reversed(tags)}
+    assert [numbers[tag] for tag in tags] == [1, 0, 2, 1, 3, 1, 0]  # elo/search, beside the Elo of others, has 0
+    many = [f"against/{number} Elo" for number in range(9)]
+    charts = layout([*many, "elo/search"], numbers=first)["1. … against which players, and how accurate is it?"]
+    for _, found in charts.values():
+        assert len({first.of(re.sub(r"[\\\\^$]", "", str(tag))) for tag in found}) == len(found) <= MOST  # type: ignore[arg-type]
+    assert len(charts) == 2
+
+
+def test_tags_of_different_games_are_different_and_are_no_folders_of_a_path() -> None:
+    tags = {prefixed(game, "elo/search") for game in ("nim:most=7", "nim:most=9", "./nim.py", "")}
+    assert tags == {"nim:most=7 elo/search", "nim:most=9 elo/search", "._nim.py elo/search", "elo/search"}
+
+
+def test_settings_of_a_run_are_on_the_page_of_hyperparameters(whole: Path) -> None:
+    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+
+    found: dict[str, Any] = {}
+    for path in (whole / "tb").glob("events*"):
+        for event in EventFileLoader(str(path)).Load():
+            for value in event.summary.value:
+                if value.metadata.plugin_data.plugin_name == "hparams":
+                    made = HParamsPluginData()
+                    made.ParseFromString(value.metadata.plugin_data.content)
+                    found[value.tag] = made
+    settings = found["_hparams_/session_start_info"].session_start_info.hparams
+    assert settings["game"].string_value == GAME.spec and settings["games"].number_value == 48
+    assert settings["selfplay.resign"].number_value == 0.02
+    assert not {"selfplay.openings", "evaluation.every"} & set(settings), (
+        "a default, and what changes nothing of what is learned"
+    )
+    metrics = {info.name.tag for info in found["_hparams_/experiment"].experiment.metric_infos}
+    assert metrics == {f"{GAME.name} {tag}" for tag in COMPARED}
+    assert metrics <= set(events(whole).Tags()["scalars"]), "the page looks for them in the run's own folder"
+
+
+def test_results_are_drawn_where_a_player_was_met_twice() -> None:
+    history = History(Path("nowhere"))
+    for games, wins in ((8, 0.25), (16, 1.0)):
+        values = {
+            f"against/uct:sims=10 {word}": share
+            for word, share in zip(("wins", "draws", "losses"), (wins, 0, 1 - wins), strict=True)
+        }
+        history.rows.append({"games": games, "curves": values | ({"against/random wins": 1.0} if games == 8 else {})})
+    [found] = results_of(history)
+    assert (found.player, found.games, found.shares) == ("uct:sims=10", [8, 16], [(0.25, 0, 0.75), (1.0, 0, 0.0)])
+    picture = pixels(results([found])).astype(int)
+    lost = ((picture[..., 0] - picture[..., 2]) > 150).sum()
+    won = ((picture[..., 2] - picture[..., 0]) > 100).sum()
+    assert won > 1.3 * lost > 1000
+
+
+def test_calibration_leaves_out_points_of_few_positions() -> None:
+    few, enough = Bin(FEWEST - 1, -0.5, 1.0, 0.1), Bin(FEWEST, 0.5, 0.4, 0.1)
+    assert drawable({"value": [few, enough], "search": [few]}) == {"value": [enough]}
+    axes = calibration({"value": [few, enough], "search": [few]}).axes[0]
+    assert [list(line.get_xdata()) for line in axes.get_lines()[1::3]] == [[0.5], []]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["as expected", "value", "search"]
 
 
 def test_hours_left_fall_to_none_as_hours_rise(whole: Path) -> None:
@@ -181,14 +275,19 @@ def test_hours_left_fall_to_none_as_hours_rise(whole: Path) -> None:
     assert left[-1] == 0 < left[0] and list(spent) == sorted(spent) and spent[0] > 0
 
 
-def test_layout_names_only_tags_that_exist_and_three_at_most(whole: Path) -> None:
+def test_lines_of_a_chart_have_different_colours_and_the_layout_names_only_tags_that_exist(whole: Path) -> None:
     check_layout(whole)
 
 
 def test_charts_without_metrics_are_left_out() -> None:
     assert layout([]) == {}
     assert layout(["loss/value"]) == {
-        "2. Is it learning?": {"Loss of the value, and all losses": ["Multiline", ["loss/value$"]]}
+        "2. Is it learning?": {"Loss of the value, and all losses": ["Multiline", ["^loss/value$"]]}
+    }
+    assert layout(["loss/value"], "nim:most=7") == {
+        "nim:most=7: 2. Is it learning?": {
+            "Loss of the value, and all losses": ["Multiline", ["^nim:most=7\\ loss/value$"]]
+        }
     }
     assert layout(["elo/search", "elo/search low"]) == {}  # no band without both ends
 
@@ -278,7 +377,7 @@ def test_numbers_that_are_none_stay_out_of_histograms(tmp_path: Path) -> None:
 
 
 class Broken(MediaMaker):
-    def media(self, view: View, calibration: Any) -> Media:
+    def media(self, view: View, calibration: Any, history: History) -> Media:
         raise ValueError("no pencil")
 
 
@@ -294,37 +393,6 @@ def test_failure_to_draw_is_one_line_and_does_not_end_the_run(tmp_path: Path) ->
     assert [line for line in said if line.startswith("no pictures")] == [
         f"no pictures after {games} games: ValueError: no pencil" for games in (8, 16)
     ]
-
-
-# ── positions as pictures ──
-
-
-@pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe", "othello:size=6", "go:size=5,komi=0.5"])
-def test_places_of_actions_are_different_fields_of_the_board(name: str) -> None:
-    game = load(name)
-    for state in samples(game, 3):
-        board = Board.of(game, state)
-        assert board.is_grid and [len(row) for row in board.cells] == [game.rules.observation[2]] * len(board.cells)
-        actions = [action for action in game.legal_actions(state) if game.name_of(action) != "pass"]
-        where = places(game, state, actions)
-        assert all(len(cells) == 1 and board.cells[cells[0][0]][cells[0][1]] in ".+" for cells in where)
-        assert len({cells[0] for cells in where}) == len(actions)
-
-
-def test_places_are_where_the_names_say() -> None:
-    state = GAME.play("a1 b2")
-    board, actions = Board.of(GAME, state), GAME.legal_actions(state)
-    assert (board.left, board.top) == (["1", "2", "3"], ["a", "b", "c"])
-    for action, [(row, column)] in zip(actions, places(GAME, state, actions), strict=True):
-        assert GAME.name_of(action) == board.top[column] + board.left[row]
-
-
-def test_drawings_that_are_no_grid_are_taken_letter_by_letter() -> None:
-    game = load("dots_and_boxes:rows=2,cols=2")
-    board, state = Board.of(game, game.initial()), game.initial()
-    assert not board.is_grid and "".join(board.cells[1]).split() == ["1", "o", "o", "o"]
-    where = places(game, state, game.legal_actions(state))
-    assert all(where) and not any(cell[0] == len(board.cells) - 1 for cells in where for cell in cells)
 
 
 def test_sample_positions_are_always_the_same() -> None:

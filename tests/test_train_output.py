@@ -72,7 +72,7 @@ def test_command_ends_with_further_commands_and_a_complete_run_is_reported(
     assert "8 games, loss" in said
     for word in ("python -m arena play", "python -m arena match", "tensorboard --logdir runs/first/tb", "00000008"):
         assert word in said
-    assert curve(tmp_path / "runs/first/tb", "learning/steps")[0][0] == 8
+    assert curve(tmp_path / "runs/first/tb", "tic_tac_toe learning/steps")[0][0] == 8
     assert start(parser().parse_args(["tic_tac_toe", "--run", "first", "--workers", "0"])) == 0
     assert "complete, 8 games" in capsys.readouterr().out
 

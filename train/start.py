@@ -7,7 +7,7 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from arena.ladder.reference_players import has_reference_players
@@ -22,7 +22,7 @@ from monitor.log import RunLog
 from monitor.media import MediaMaker, as_code
 from nets import make_net
 from train.budget import Budget
-from train.config import Config, changed, compose, to_toml
+from train.config import Config, changed, compose, flat, in_toml, to_toml
 from train.evaluation import ArenaEvaluation, players_of
 from train.fitting import commands
 from train.keys import shown
@@ -75,15 +75,15 @@ def launch(
     is_new = not folder.exists()
     with opened(name, config, budget, (lambda text: None) if quiet else print, trust) as run:
         found = newest(run.states, lambda text: None)
-        begun = found[0].games if found else 0
-        with RunLog(run.folder, begun, quiet) as log, forgotten_where_refused(run.folder, is_new):
+        log_of_run = RunLog(run.folder, found[0].games if found else 0, quiet, game=game.name)
+        with log_of_run as log, forgotten_where_refused(run.folder, is_new):
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")
             try:
                 with opened_workers(workers) as pool:
                     evaluate = ArenaEvaluation(config.evaluation, pool)
                     if config.evaluation.every:
                         evaluate.prepare(game, log)
-                    log.introduce(about(run, game))
+                    log.introduce(about(run, game), compared(run, game))
                     media = MediaMaker(game, config.search, config.evaluation.simulations, config.device)
                     progress = train(run, log, pool, evaluate, media, on_iteration)
             except BrokenPipeError:  # the reader of its output is gone
@@ -186,6 +186,28 @@ def about(run: Run, game: Game) -> dict[str, str]:
         "about/configuration": as_code(f"# {run.folder}/config.toml\n{to_toml(run.config)}"),
         "about/commands": as_code("\n\n".join(f"# {what}\n{command}" for what, command in rows)),
     }
+
+
+MAIN = (
+    "game",
+    "net",
+    "seed",
+    "selfplay.simulations",
+    "search.method",
+    "window.samples",
+    "learning.rate",
+    "learning.batch",
+)
+UNLEARNED = ("evaluation.", "device", "keep")
+"""Settings, and sections of them, that change nothing of what is learned."""
+
+
+def compared(run: Run, game: Game) -> dict[str, str | float]:
+    """The settings by which TensorBoard compares runs: the main ones, and those of learning that are not the game's defaults."""
+    own, usual = flat(asdict(run.config)), flat(asdict(compose(game)))
+    others = (key for key, value in own.items() if value != usual.get(key) and not key.startswith(UNLEARNED))
+    keys = dict.fromkeys([*MAIN, *others])
+    return {key: own[key] if isinstance(own[key], (int, float, str)) else in_toml(own[key]) for key in keys}
 
 
 def remarkable(run: Run, last: Path) -> dict[Path, str]:

@@ -26,6 +26,7 @@ from base.errors import UserError, echoing, short
 from base.seeds import generator
 from base.threads import Overtime, interruptible, within
 from games.engine import kernels
+from games.engine.diagram import Diagram
 from games.engine.quick_laws import Breach
 from games.engine.rules import CHANCE, Rules
 from games.engine.trial import PATIENCE, seen_of, try_out, walk
@@ -218,6 +219,18 @@ class Game:
             return self.rules.render(state)
         except Exception as error:
             raise UserError(f"render of {self.name} fails: {type(error).__name__}: {error}; see the doctor") from error
+
+    def diagram(self, state: GameState) -> Diagram:
+        """The board as data for pictures: `games.drawing`."""
+        try:
+            found = self.rules.diagram(state)
+        except UserError as error:
+            raise UserError(f"{self.name}: {error}") from error
+        except Exception as error:
+            raise UserError(f"diagram of {self.name} fails: {type(error).__name__}: {error}; see the doctor") from error
+        if not isinstance(found, Diagram):
+            raise UserError(f"diagram of {self.name}: expected a Diagram, got {short(repr(found))}")
+        return found
 
     def text(self, state: GameState) -> str:
         """The position in one line."""

@@ -268,6 +268,7 @@ def reading_functions(test: GameUnderTest, state: GameState) -> dict[str, Callab
         "key": rules.key,
         "observe": lambda state: rules.observe(state, 0, planes),
         "render": rules.render,
+        "diagram": rules.diagram,
         "text": rules.text,
     }
     legal = [] if game.is_terminal(state) else test.legal(state)

@@ -32,6 +32,8 @@ import numpy as np
 
 from base.errors import UserError, short
 from games.engine import defaults
+from games.engine.diagram import Diagram
+from games.engine.diagram import derived as derived_diagram
 from games.engine.symmetry import Symmetry
 from games.types import Actions, Array, Bits, Features, GameState, Integer, Planes, Rng
 
@@ -175,6 +177,9 @@ class Rules:
     """The name of each action id, each different; may be empty for an id that no position uses. Derived: numbers."""
     render: Callable[[GameState], str] = DERIVED
     """render(state): the board as text. Runs as plain Python."""
+    diagram: Callable[[GameState], Diagram] = DERIVED
+    """diagram(state): the board as data for pictures: what is in each cell, on what kind of board. Runs as plain Python. Derived: from
+    what `render` draws, or from the fields that fill the board; where there is no board, a table of the fields."""
     text: Callable[[GameState], str] = DERIVED
     """text(state): the position in one line (FEN and the like). Derived: `field=values …`."""
     parse: Callable[[GameState, str], None] = DERIVED
@@ -190,6 +195,7 @@ class Rules:
             "random_action": defaults.random_action,
             "tactical_actions": defaults.tactical_actions,
             "render": defaults.render,
+            "diagram": derived_diagram,
             "text": defaults.text,
             "parse": defaults.parse,
         }

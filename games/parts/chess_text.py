@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from base.bits import ONE, U, popcount
+from games.engine.diagram import Diagram
 from games.parts.chess_board import (
     ACTIONS,
     BLACK,
@@ -33,6 +34,11 @@ from games.parts.chess_board import (
 )
 from games.types import GameState
 
+KINDS = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight", "P": "pawn"}
+SYMBOLS = {letter: f"white {kind}" for letter, kind in KINDS.items()} | {
+    letter.lower(): f"black {kind}" for letter, kind in KINDS.items()
+}
+
 
 def action_names() -> list[str]:
     names = [""] * ACTIONS
@@ -60,22 +66,29 @@ def rights_text(state: GameState) -> str:
     return "".join(letter for i, letter in enumerate("KQkq") if int(state.castling) >> i & 1) or "-"
 
 
-def render(state: GameState) -> str:
-    rows = []
-    for rank in range(7, -1, -1):
-        rows.append(f"{rank + 1}  {' '.join(piece_on(state, 8 * rank + file) for file in range(8))}")
+def ranks_of(state: GameState) -> list[str]:
+    """The eighth first."""
+    return ["".join(piece_on(state, 8 * rank + file) for file in range(8)) for rank in range(7, -1, -1)]
+
+
+def summary(state: GameState) -> str:
     passing = f", en passant on {SQUARES[state.en_passant]}" if state.en_passant else ""
     mover = "black" if state.mover else "white"
-    rows += ["", "   a b c d e f g h", f"move {state.move}, {mover} to move, castling {rights_text(state)}{passing}"]
-    return "\n".join(rows)
+    return f"move {state.move}, {mover} to move, castling {rights_text(state)}{passing}"
+
+
+def render(state: GameState) -> str:
+    rows = [f"{8 - i}  {' '.join(pieces)}" for i, pieces in enumerate(ranks_of(state))]
+    return "\n".join([*rows, "", "   a b c d e f g h", summary(state)])
+
+
+def diagram(state: GameState) -> Diagram:
+    return Diagram(ranks_of(state), SYMBOLS, "checkered", "87654321", bottom="abcdefgh", note=summary(state))
 
 
 def text(state: GameState) -> str:
     """FEN."""
-    ranks = []
-    for rank in range(7, -1, -1):
-        pieces = "".join(piece_on(state, 8 * rank + file) for file in range(8))
-        ranks.append(re.sub(r"\.+", lambda empty: str(len(empty[0])), pieces))
+    ranks = [re.sub(r"\.+", lambda empty: str(len(empty[0])), pieces) for pieces in ranks_of(state)]
     passing = SQUARES[state.en_passant] if state.en_passant else "-"
     return f"{'/'.join(ranks)} {'wb'[state.mover]} {rights_text(state)} {passing} {state.clock} {state.move}"
 

@@ -15,10 +15,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from monitor.quality import Bin
+from monitor.quality import Bin, drawable
 
 WIDTH, HEIGHT = 460, 240
 LEFT, TOP, BOTTOM = 46, 20, 34
@@ -159,7 +158,7 @@ def shares(
 
 def reliability(found: Mapping[str, Sequence[Bin]], width: int = WIDTH, height: int = 300) -> str:
     """Expected utility against mean outcome: perfect ones lie on the diagonal; the error bars are of 95%."""
-    known = {name: bins for name, bins in found.items() if bins}
+    known = drawable(found)
     if not known:
         return ""
     frame = Frame(1.0, -1.05, 1.05, "outcome, mean", False, width, height, -1.0, "expected utility, mean")
@@ -170,7 +169,8 @@ def reliability(found: Mapping[str, Sequence[Bin]], width: int = WIDTH, height: 
     )
     most = max(each.n for bins in known.values() for each in bins)
     ends = []
-    for hue, (name, bins) in enumerate(known.items()):
+    for name, bins in known.items():
+        hue = list(found).index(name)
         path = " ".join(f"{frame.x(each.expected)},{frame.y(each.outcome)}" for each in bins)
         drawn.append(f'<polyline class="curve s{hue}" points="{path}"/>')
         for each in bins:

@@ -9,12 +9,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from games import Game
+from games.drawing import Cell, drawn, places, svg
+from games.record import GameRecord
+from games.types import GameState
 from monitor.report.charts import Weight, figure, weights
 from monitor.report.parts import Section, table
 from monitor.report.run_data import RunData
-from selfplay.inspection import blocks
+from selfplay.inspection import about, findings
 
-LONGEST = 200_000  # characters of the sample game
+LONGEST = 1_000_000  # characters of the sample game, pictures included
+SCALE, MARKED = 0.75, 0.35  # of the boards; how strongly the last move is marked
 PACKAGES = ("zermelo", "numpy", "numba", "torch")
 
 
@@ -83,7 +88,7 @@ def _game(data: RunData) -> str:
     record = _sample(data)
     if record is None or data.game is None:
         return ""
-    about, *positions = blocks(data.game, record)
+    positions = _positions(data.game, record)
     shown: list[str] = []
     size = 0
     for each in positions:
@@ -91,13 +96,31 @@ def _game(data: RunData) -> str:
         if size > LONGEST:
             shown.append(f"<p>… {len(positions) - len(shown)} positions more</p>")
             break
-        shown.append(f"<pre>{escape(each)}</pre>")
+        shown.append(each)
     names = escape(record.move_names(data.game))
+    who = escape(about(data.game, record))
     return (
-        f'<p class="moves">{names}</p><div class="positions"><pre>{escape(positions[-1])}</pre></div>'
-        f"<details><summary>Move by move, with the search's results</summary><p><small>{escape(about)}</small></p>"
+        f'<p class="moves">{names}</p><div class="positions">{positions[-1]}</div>'
+        f"<details><summary>Move by move, with the search's results</summary><p><small>{who}</small></p>"
         f'<div class="positions">{"".join(shown)}</div></details>'
     )
+
+
+def _positions(game: Game, record: GameRecord) -> list[str]:
+    """The board with the last move marked, then what the search found there."""
+    found: list[str] = []
+    before: GameState | None = None
+    for state, ply in record.replay(game):
+        diagram = game.diagram(state)
+        marked: dict[Cell, float] = {}
+        if before is not None and diagram.surface not in ("table", "text"):
+            [cells] = places(game, before, [int(record.moves[ply - 1])])
+            marked = dict.fromkeys(cells, MARKED)
+        board = svg(drawn(diagram, marked, has_numbers=False), f"After {ply} plies: {game.text(state)}", SCALE)
+        words = "\n".join(filter(None, [diagram.note, findings(game, record, state, ply)]))
+        found.append(f"<figure>{board}<pre>{escape(words)}</pre></figure>")
+        before = state.copy()
+    return found
 
 
 def configuration(data: RunData) -> Section:

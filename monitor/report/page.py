@@ -48,7 +48,8 @@ dt { color: var(--soft) } dd { margin: 0; min-width: 0 }
 table .left { text-align: left } pre { font: .74rem/1.3 ui-monospace, monospace; margin: 0; overflow-x: auto }
 pre.wrap { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem }
 .positions { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem; margin: .8rem 0 }
-.positions pre { border: 1px solid var(--line); border-radius: 4px; padding: .6rem; white-space: pre-wrap; break-inside: avoid }
+.positions figure { border: 1px solid var(--line); border-radius: 4px; padding: .6rem; break-inside: avoid }
+.positions pre { white-space: pre-wrap; margin-top: .5rem }
 .moves { overflow-wrap: anywhere; font: .85rem/1.5 ui-monospace, monospace }
 summary { cursor: pointer; color: var(--point); margin-top: .8rem }
 @media print {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from monitor.metrics import QUESTIONS, charts_of
+from monitor.quality import FEWEST
 from monitor.report.charts import figure, reliability
 from monitor.report.parts import Section, charts, drawn, shares_of
 from monitor.report.run_data import RunData
@@ -64,10 +65,11 @@ def _began(data: RunData, name: str) -> str:
 
 def _learning(data: RunData) -> str:
     note = (
-        "New positions of the newest iteration, utility of the mover; bars: 95%. Above the diagonal: too pessimistic."
+        f"New positions of the newest iteration, utility of the mover; bars: 95%; fewer than {FEWEST} positions are left out. "
+        "Above the diagonal: too pessimistic."
     )
     figures = [drawn(data, chart) for chart in charts_of(LEARNING) if chart.in_report]
-    calibration = figure("Calibration", reliability(data.calibration), note)
+    calibration = figure("Do games end as expected?", reliability(data.calibration), note)
     return charts(*figures[:BEFORE_CALIBRATION], calibration, *figures[BEFORE_CALIBRATION:])
 
 
