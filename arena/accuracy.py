@@ -35,7 +35,7 @@ from typing import Any
 from arena.choose import rounded
 from arena.commands import Progress, add_workers, progress_bar
 from arena.drawn_positions import draw_positions
-from arena.players import PackedPlayer, Player, kept_player, make_player, pack_player
+from arena.players import KeptPlayers, Player, make_player, pack_player
 from arena.released_positions import released
 from arena.solved_positions import HARD_FOR, STAGES, Sample, Solved, choice_in, read_positions
 from base.errors import UserError
@@ -169,7 +169,8 @@ def measure(
     progress: Progress = lambda done, total: None,
 ) -> Accuracy:
     """The player's accuracy on a sample."""
-    function = functools.partial(answer_line, game.spec, pack_player(player))
+    packed = pack_player(player)
+    function = functools.partial(answer_line, KeptPlayers(game.spec, {packed.text: packed}), packed.text)
     answers, lines, files = [], [solved.line for solved in sample], files_of(game).unpack
     for _, found in run_jobs(function, lines, workers, initializer=files, ordered=True):
         answers.append(found)
@@ -183,9 +184,9 @@ def answer(game: Game, player: Player, line: str) -> Answer:
     return Answer(choice.action, min(1.0, max(-1.0, choice.value)), choice.seconds)
 
 
-def answer_line(spec: str, packed: PackedPlayer, line: str) -> Answer:
+def answer_line(players: KeptPlayers, text: str, line: str) -> Answer:
     """The same for workers."""
-    return answer(load(spec), kept_player(spec, packed), line)
+    return answer(load(players.game), players(text), line)
 
 
 def summary(game: Game, player: str, sample: Sequence[Solved], answers: Sequence[Answer]) -> Accuracy:

@@ -17,7 +17,7 @@ import functools
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from arena.commands import add_common, bar, notice
 from arena.elo import PAIRS, Sprt, count
 from arena.match_folder import MatchFolder
 from arena.openings import Opening, Openings
-from arena.players import PackedPlayer, brief, kept_player, make_player, pack_player
+from arena.players import KeptPlayers, brief, make_player, pack_player
 from arena.referee import play_game
 from arena.tally import Tally
 from base.errors import INTERRUPTED, UserError
@@ -62,7 +62,7 @@ class Match:
         packed = [pack_player(make_player(text, game)) for text in (a, b)]  # compiled before workers start
         self.players = (packed[0].text, packed[1].text)
         self.names = (packed[0].name, packed[1].name)
-        self.play_block = functools.partial(play_block, {each.text: each for each in packed})
+        self.play_block = functools.partial(play_block, KeptPlayers(game.spec, {each.text: each for each in packed}))
         """Job -> encoded records, for workers."""
         self.openings = Openings(game, openings, seed)
         next(iter(self.openings))  # an early error where there is none
@@ -163,13 +163,13 @@ def arrangements(players: int) -> list[tuple[int, ...]]:
     return alone if players == 2 else alone + [tuple(1 - side for side in seats) for seats in alone]
 
 
-def play_block(players: Mapping[str, PackedPlayer], job: Job) -> list[bytes]:
-    """The encoded records of a block's games, by the players of these texts. For workers."""
+def play_block(players: KeptPlayers, job: Job) -> list[bytes]:
+    """The encoded records of a block's games. For workers."""
     game = load(job.game)
     frames = []
     for number, sides in enumerate(arrangements(game.players)):
         texts = [job.players[side] for side in sides]
-        seats = [kept_player(job.game, players[text], texts[:seat].count(text)) for seat, text in enumerate(texts)]
+        seats = [players(text, texts[:seat].count(text)) for seat, text in enumerate(texts)]
         record = play_game(
             game,
             seats,

@@ -20,7 +20,7 @@ import importlib
 import inspect
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, get_type_hints
@@ -54,7 +54,7 @@ SOLVER_NODES = 1_000_000_000  # for a move, without `nodes`: the empty board of 
 SOLVER_NODES_LATE = 50_000_000  # where only late positions can be solved: some seconds
 ENGINES = Path(__file__).parent / "engines"
 FILES = ("checkpoint", "eval", "book")  # options that name a file or a checkpoint's folder
-KEPT = 8  # players that a worker process keeps: their tables take memory
+KEPT = 8  # players of a task that a worker keeps: their tables take memory
 
 
 class Thinker(Protocol):
@@ -470,12 +470,6 @@ def pack_player(player: Player) -> PackedPlayer:
     return PackedPlayer(player.text, player.name, tuple(files))
 
 
-def pack_players(game: Game, *texts: str) -> dict[str, PackedPlayer]:
-    """The players by their resolved texts. Each is made once: errors come early, and it is compiled before workers start."""
-    packed = [pack_player(make_player(text, game)) for text in texts]
-    return {each.text: each for each in packed}
-
-
 def unpack_player(packed: PackedPlayer, game: Game) -> Player:
     """The player. Where its files are missing or differ, their contents are written to the cache folder."""
     kind, options, resolved = parse_player(packed.text)
@@ -498,7 +492,20 @@ def _local_name(kind: str, options: Options, resolved: dict[str, Any]) -> str | 
         return None
 
 
-@functools.lru_cache(maxsize=KEPT)
-def kept_player(game: str, packed: PackedPlayer, copy: int = 0) -> Player:
-    """The same player at each call, so that a worker makes it once. `copy` numbers equal players of one game."""
-    return unpack_player(packed, load(game))
+class KeptPlayers:
+    """The players of a task, each made once by the worker that has it: `kept(text)`. They go with the task, so that a worker does not
+    hold the tables of an earlier one. `copy` numbers equal players of one game."""
+
+    def __init__(self, game: str, packed: Mapping[str, PackedPlayer]) -> None:
+        self.game, self.packed = game, packed
+        self._made: dict[tuple[str, int], Player] = {}  # the one that was used last is the last
+
+    def __call__(self, text: str, copy: int = 0) -> Player:
+        player = self._made.pop((text, copy), None) or unpack_player(self.packed[text], load(self.game))
+        self._made[text, copy] = player
+        if len(self._made) > KEPT:
+            del self._made[next(iter(self._made))]
+        return player
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeptPlayers, (self.game, self.packed)

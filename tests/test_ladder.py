@@ -27,7 +27,7 @@ from arena.ladder.scale import Scale, checkpoints_of
 from arena.ladder.standings import Standings
 from arena.match import Job, play_block
 from arena.openings import Opening
-from arena.players import brief, make_player, options_of, pack_players
+from arena.players import KeptPlayers, brief, make_player, options_of, pack_player
 from base.errors import UserError
 from base.local_workers import run_jobs
 from base.options import split
@@ -48,8 +48,12 @@ def ladder_file(tmp_path):
         yield opened
 
 
+def kept(*texts):
+    return KeptPlayers("nim", {text: pack_player(make_player(text, NIM)) for text in texts})
+
+
 def block(number, players=(RANDOM, OTHER), seed=0):
-    frames = play_block(pack_players(NIM, *players), Job("nim", players, seed, number, Opening()))
+    frames = play_block(kept(*players), Job("nim", players, seed, number, Opening()))
     return [GameRecord.from_bytes(frame) for frame in frames]
 
 
@@ -86,9 +90,7 @@ def test_a_stored_block_can_be_played_again(ladder_file):
     assert len({opening for _, _, opening, _, _ in found}) > 1
     for number, seed, opening, result, plies in found:
         actions = tuple(NIM.id_of(word) for word in opening.split())
-        frames = play_block(
-            pack_players(NIM, RANDOM, OTHER), Job("nim", (RANDOM, OTHER), int(seed), number, Opening(actions))
-        )
+        frames = play_block(kept(RANDOM, OTHER), Job("nim", (RANDOM, OTHER), int(seed), number, Opening(actions)))
         again = [GameRecord.from_bytes(frame) for frame in frames]
         assert (result_of(again), sum(map(len, again))) == (result, plies)
 

@@ -1,11 +1,13 @@
 """Matches: openings, games between players, blocks, records, repetition, resuming, the command."""
 
+import copy
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -240,8 +242,7 @@ class Elsewhere(InProcess):
 
     def run(self, task, jobs, *, ordered=False):
         self.file.unlink(missing_ok=True)
-        players.kept_player.cache_clear()
-        return super().run(task, jobs, ordered=ordered)
+        return super().run(copy.deepcopy(task), jobs, ordered=ordered)  # without the players made here
 
 
 def test_workers_need_no_file_of_this_machine(tmp_path, monkeypatch):
@@ -252,6 +253,22 @@ def test_workers_need_no_file_of_this_machine(tmp_path, monkeypatch):
     here = match.play(4, workers=0)
     monkeypatch.setattr(players, "cache_folder", lambda *parts: cache)
     assert games_of(match.play(4, Elsewhere(path))) == games_of(here) and not path.exists()
+
+
+def test_a_worker_keeps_the_players_of_its_task_alone():
+    game, made = load("tic_tac_toe"), []
+    texts = ["random", *(f"random:seed={seed}" for seed in range(1, players.KEPT + 2))]
+    kept = players.KeptPlayers("tic_tac_toe", {text: players.pack_player(make_player(text, game)) for text in texts})
+    for text in texts:
+        assert kept(text) is kept(text)
+        made.append(weakref.ref(kept(text)))
+    assert kept(texts[0], copy=1) is not kept(texts[0])
+    alive = [each() is not None for each in made]
+    assert sum(alive) < len(texts)  # those used least recently are gone
+    assert alive[-1]
+    assert copy.deepcopy(kept)._made == {}
+    del kept
+    assert not any(each() for each in made)  # freed at once: no cycle holds them
 
 
 def test_random_players_do_not_repeat_themselves():

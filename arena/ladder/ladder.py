@@ -42,7 +42,7 @@ from arena.ladder.results import Counts, LadderResults, default_file, result_of
 from arena.ladder.standings import Standings
 from arena.match import Job, play_block
 from arena.openings import Opening, Openings
-from arena.players import PackedPlayer, make_player, pack_player
+from arena.players import KeptPlayers, PackedPlayer, make_player, pack_player
 from base.errors import INTERRUPTED, UserError, short
 from base.local_workers import run_jobs
 from base.seeds import derive
@@ -100,7 +100,9 @@ class Ladder:
         for name, text in self._texts.items():
             if weights_of(name) and known.get(name) != (called := name_of(text)):
                 results.call(name, called)
-        self._play_block = functools.partial(play_block, {each.text: each for each in self.packed.values()})
+        self._play_block = functools.partial(
+            play_block, KeptPlayers(game.spec, {each.text: each for each in self.packed.values()})
+        )
         self.players = sorted(self._texts)
         if len(self.players) < 2:
             raise UserError(f"ladder: expected two different players or more, got {', '.join(players) or 'none'}")
