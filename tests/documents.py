@@ -1,11 +1,11 @@
 """Runs what a page of documentation shows: its blocks of Python, and the commands of its other blocks."""
 
-import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
+
+from commands import command
 
 ROOT = Path(__file__).parent.parent
 TINY_RUN = (
@@ -75,14 +75,9 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         words = re.sub(r"--minutes \d+", "", words) + " --games 8 --workers 0"
         words += "".join(f" --set {each}" for each in TINY_RUN)
     given, _, words = words.partition("|") if "|" in words else ("", "", words)
-    return subprocess.run(
-        [sys.executable, *shlex.split(words)[1:]],
-        input=shlex.split(given)[1] if given else "",
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
+    python, option, *module = shlex.split(words)
+    assert (python, option) == ("python", "-m"), line
+    return command(module, folder, shlex.split(given)[1] if given else "")
 
 
 def anchors(page: Path) -> set[str]:

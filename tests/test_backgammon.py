@@ -430,11 +430,11 @@ def spiel_rolls(state):
     return {max(roll, roll[::-1]): action for action, roll in rolls.items()}
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", range(2))
 def test_whole_turns_and_outcomes_equal_openspiels(block):
     rng = np.random.default_rng(block)
     stakes = set()
-    for _ in range(64):
+    for _ in range(40):  # fewer and one way of winning would be missing
         ours, theirs = GAME.initial(), SPIEL.new_initial_state()
         while not theirs.is_terminal():
             rolls = spiel_rolls(theirs)

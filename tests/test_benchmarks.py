@@ -1,7 +1,6 @@
 """The measurements themselves: they run, find their peers, and do without them."""
 
 import json
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import command
 
 from arena.match import Match
 from base.errors import UserError
@@ -101,8 +101,7 @@ def test_three_digits_are_shown(number: float | None, shown: str) -> None:
     [(["otello"], "did you mean 'othello'?"), (["--seconds", "nan"], "expected seconds from 0.001 to 3600, got 'nan'")],
 )
 def test_a_mistake_is_one_line(arguments: list[str], message: str) -> None:
-    command = [sys.executable, "-m", "benchmarks.games", *arguments]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    ended = command(["benchmarks.games", *arguments], ROOT)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
     assert message in ended.stderr
 

@@ -1,14 +1,12 @@
 """Opening books: what goes in comes out, weighted by results, and nothing that is not of the game."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
 import pytest
+from commands import command
 
 from base.errors import UserError
 from base.framed_log import LogWriter
@@ -206,10 +204,8 @@ def test_a_book_with_dice_is_shown_through_the_dice(tmp_path):
 
 def test_the_command_refuses_in_one_line(tmp_path):
     (tmp_path / "games.txt").write_text("b2 a1\nb2 zz\n")
-    command = ["build", "tic_tac_toe", str(tmp_path / "games.txt"), "--out", str(tmp_path / "x.book")]
-    done = subprocess.run(
-        [sys.executable, "-m", "classical.book", *command], capture_output=True, text=True, env=os.environ
-    )
+    words = ["build", "tic_tac_toe", str(tmp_path / "games.txt"), "--out", str(tmp_path / "x.book")]
+    done = command(["classical.book", *words])
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "games.txt:2: ply 1: expected the name of an action of tic_tac_toe, got 'zz'" in done.stderr
     assert not (tmp_path / "x.book").exists()

@@ -1,10 +1,9 @@
 """The doctor finds planted bugs: each breaks its law, with the function to look at."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import command
 
 import games
 from base.errors import UserError
@@ -463,8 +462,7 @@ def test_a_finding_shows_the_position_and_the_way_there(tmp_path):
 def test_the_command_prints_what_it_found_and_exits_with_one(tmp_path):
     source, old, new, law, function = BUGS["games are longer than declared"]
     path = planted(tmp_path, source, old, new)
-    command = [sys.executable, "-m", "games", "doctor", path, "--games", "20"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = command(["games", "doctor", path, "--games", "20"])
     assert done.returncode == 1
     assert law.sentence in done.stdout and function in done.stdout and "Traceback" not in done.stderr
 

@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from commands import command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +18,7 @@ from games.engine.tracing import Tracer
 
 
 def run(*words, given=""):
-    command = [sys.executable, "-m", "games", *words]
-    return subprocess.run(command, input=given, capture_output=True, text=True, env=os.environ)
+    return command(["games", *words], given=given)
 
 
 def test_list_names_every_game_with_its_options(capsys):

@@ -11,6 +11,7 @@ import weakref
 
 import numpy as np
 import pytest
+from commands import command
 
 from arena import players
 from arena.__main__ import main
@@ -421,7 +422,7 @@ def test_a_changed_file_of_openings_is_another_match(tmp_path):
 
 
 def arena(*words):
-    return subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True)
+    return command(["arena", *words])
 
 
 def test_the_match_command_plays_and_reports(tmp_path):

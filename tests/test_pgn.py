@@ -1,13 +1,12 @@
 """SAN and PGN, compared with python-chess."""
 
 import io
-import subprocess
-import sys
 from itertools import islice
 
 import chess
 import chess.pgn
 import pytest
+from commands import command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -309,13 +308,14 @@ def test_records_become_pgn_at_the_command_line_and_are_read_beside_the_others(t
     with LogWriter(tmp_path / "a.log") as log:
         for record in records:
             log.append(record.to_bytes())
-    words = [sys.executable, "-m", "games.formats", "chess", str(tmp_path / "a.log")]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    words = ["games.formats", "chess", str(tmp_path / "a.log")]
+    done = command(words)
+    assert done.returncode == 0
     (tmp_path / "b.PGN").write_text(done.stdout)
     (tmp_path / "c.sgf").write_text("(;GM[1])")
     assert list(read_records(tmp_path, GAME)) == records * 2
     words[-1] = str(tmp_path / "c.sgf")
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = command(words)
     assert done.returncode == 2 and "expected games of chess, got an SGF file" in done.stderr
 
 

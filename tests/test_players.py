@@ -4,13 +4,12 @@ import json
 import re
 import resource
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,7 +105,7 @@ def test_any_text_is_a_player_or_one_line(text, kind):
 
 
 def arena(*words, given=""):
-    return subprocess.run([sys.executable, "-m", "arena", *words], input=given, capture_output=True, text=True)
+    return command(["arena", *words], given=given)
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])

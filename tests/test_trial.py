@@ -1,9 +1,7 @@
 """Rules of a file are tried out, interpreted, before anything compiled of theirs runs: once per content, and quickly."""
 
-import subprocess
-import sys
-
 import pytest
+from commands import command
 
 from base.errors import UserError
 from base.files import cache_folder
@@ -127,9 +125,7 @@ def test_a_loop_that_never_ends_is_found_by_the_doctor_with_its_line(tmp_path):
     path = saved(
         tmp_path, SOUND.replace("        state.cells[action] = 1\n", LOOP + "        state.cells[action] = 1\n")
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "games", "doctor", path, "--games", "20"], capture_output=True, text=True
-    )
+    done = command(["games", "doctor", path, "--games", "20"])
     assert done.returncode == 1 and done.stdout.endswith("one law is broken\n")
     assert "look at: result (my_game.py, line 2" in done.stdout and "loop that never ends" in done.stdout
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import command
 from documents import ROOT, blocks
 
 import zermelo
@@ -69,7 +70,7 @@ def test_a_match_is_that_of_the_command(tmp_path: Path) -> None:
     tally = zermelo.play_match(game, "uct:sims=20", "random", games=5, workers=0)
     match = ("arena", "match", "tic_tac_toe", "uct:sims=20", "random", "--games", "6", "--workers", "0")
     assert tally.games == 6
-    assert run("-m", "zermelo", *match, cwd=tmp_path).stdout.splitlines()[2:5] == tally.text().splitlines()[2:5]
+    assert command(("zermelo", *match), tmp_path).stdout.splitlines()[2:5] == tally.text().splitlines()[2:5]
     with pytest.raises(zermelo.UserError, match="games: expected at least 1, got 0"):
         zermelo.play_match(game, "random", "random", games=0)
 
@@ -85,14 +86,14 @@ def test_a_script_needs_no_guard_for_its_workers(tmp_path: Path) -> None:
 
 
 def test_the_command_names_itself_and_what_it_knows(tmp_path: Path) -> None:
-    shown = run("-m", "zermelo", "--help", cwd=tmp_path)
+    shown = command(("zermelo", "--help"), tmp_path)
     assert shown.returncode == 0
     assert "train" in shown.stdout
-    wrong = run("-m", "zermelo", "tran", cwd=tmp_path)
+    wrong = command(("zermelo", "tran"), tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr.startswith("python -m zermelo: error: expected one of games, train,")
     assert wrong.stderr.endswith("got 'tran'; did you mean 'train'?\n")
-    below = run("-m", "zermelo", "arena", "match", "nogame", "a", "b", cwd=tmp_path)
+    below = command(("zermelo", "arena", "match", "nogame", "a", "b"), tmp_path)
     assert below.returncode == 2
     assert below.stderr.startswith("python -m zermelo arena: error: unknown game 'nogame'")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
