@@ -4,6 +4,7 @@ done = command("arena match tic_tac_toe random random --games 4", tmp_path)
 done.returncode, done.stdout, done.stderr
 """
 
+import functools
 import multiprocessing
 import os
 import runpy
@@ -12,18 +13,39 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+
+
+@functools.cache
+def warm() -> ForkServerContext:
+    """For processes that have imported everything, and compiled what a miniature run takes."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["warm_packages"])
+    with pytest.MonkeyPatch.context() as patch:  # where the server that they fork from looks for that module
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(TESTS), str(TESTS.parent)]))
+        process = context.Process(target=_was_warmed)
+        process.start()
+        process.join()
+    assert process.exitcode == 0
+    return context
+
+
+def _was_warmed() -> None:
+    assert "warm_packages" in sys.modules
 
 
 def command(words: str | Sequence[str], folder: Path = Path(), given: str = "") -> "subprocess.CompletedProcess[str]":
     """`python -m WORDS` in `folder`, with `given` on standard input, and this process' environment."""
     listed = shlex.split(words) if isinstance(words, str) else list(words)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["warm_packages"])
     with tempfile.TemporaryDirectory() as place:
         paths = [os.path.join(place, name) for name in ("in", "out", "err")]
         Path(paths[0]).write_text(given)
-        process = context.Process(target=_run, args=(listed, str(folder), dict(os.environ), paths))
+        process = warm().Process(target=_run, args=(listed, str(folder), dict(os.environ), paths))
         process.start()
         process.join()
         out, err = (Path(path).read_text() for path in paths[1:])
@@ -42,4 +64,7 @@ def _run(words: list[str], folder: str, environment: dict[str, str], paths: list
     sys.stdin = os.fdopen(0, closefd=False)  # multiprocessing has closed it
     sys.path[0:0] = [""]
     sys.argv[1:] = words[1:]
+    for name in (words[0], f"{words[0]}.__main__"):
+        if not hasattr(sys.modules.get(name), "__path__"):
+            sys.modules.pop(name, None)  # or runpy warns
     runpy.run_module(words[0], run_name="__main__", alter_sys=True)

@@ -1,13 +1,11 @@
 """The whole loop in miniature: it learns, it is killed and resumes to the same bits, and damage costs no more than it has to."""
 
 import math
-import multiprocessing
 import os
 import re
 import shlex
 import shutil
 import signal
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 import miniature
 import numpy as np
 import pytest
+from commands import warm
 from miniature import GAME, TINY, moments, run, tiny, weights
 
 from base.errors import UserError
@@ -48,19 +47,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def forks() -> Any:
     """Processes that begin with everything imported and compiled."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["miniature_warm"])
-    with pytest.MonkeyPatch.context() as patch:  # where the server it forks from looks for that module
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
-        process = context.Process(target=was_warmed)
-        process.start()
-        process.join()
-    assert process.exitcode == 0
-    return context
-
-
-def was_warmed() -> None:
-    assert "miniature_warm" in sys.modules
+    return warm()
 
 
 def games_on_disk(folder: Path) -> dict[int, bytes]:

@@ -1,7 +1,6 @@
 """Event files have the tags that the table of metrics has, in steps that never repeat, whatever killed the process."""
 
 import importlib
-import multiprocessing
 import os
 import re
 import signal
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import warm
 from miniature import GAME, Quiet, moments, tiny
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
@@ -294,14 +294,8 @@ def test_charts_without_metrics_are_left_out() -> None:
 
 @pytest.fixture(scope="module")
 def forks() -> Any:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["miniature_warm"])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
-        process = context.Process(target=int)
-        process.start()
-        process.join()
-    return context
+    """Processes that begin with everything imported and compiled."""
+    return warm()
 
 
 def test_killed_and_resumed_there_is_no_step_twice_and_none_missing(whole: Path, tmp_path: Path, forks: Any) -> None:

@@ -1,8 +1,11 @@
-"""For a process to fork commands from: all packages are imported, no thread was started."""
+"""For a process to fork commands and runs from: all packages are imported, a miniature run is compiled, no thread was started."""
 
 import importlib
+import tempfile
+from pathlib import Path
 
 import torch
+from miniature import run
 
 for package in ("games", "arena", "selfplay", "train", "checkpoints"):
     importlib.import_module(f"{package}.__main__")
@@ -14,3 +17,5 @@ for module in (
 ):
     importlib.import_module(module)
 torch.set_num_threads(1)
+with tempfile.TemporaryDirectory() as folder:
+    run(Path(folder) / "run", 16)
