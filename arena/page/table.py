@@ -1,0 +1,539 @@
+"""One game that is played, watched or analysed. Its commands are the methods of `COMMANDS`; whatever they change, the page is sent.
+
+A table has two threads: one in which players choose, and that of the analysis. A player that takes long delays nothing else; what it
+answers after the position has changed is dropped.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from arena.openings import random_action
+from arena.page.board import choices, marks, picture
+from arena.page.choosing import HUMAN, Choosing, shown
+from arena.page.clicks import Changes
+from arena.page.thinking import Analysis, Found, Order, as_data, utilities
+from arena.page.tree import Node, Tree
+from arena.players import Forfeit, Player, make_player
+from arena.referee import forfeit_utilities
+from base.errors import UserError
+from base.seeds import derive, generator
+from classical.eval import default_eval
+from classical.solver import Solver, Unsolved
+from games import CHANCE, Game
+from games.record import GameRecord, make_record
+from games.types import GameState
+
+SECONDS = 60.0  # of one analysis
+SWEEP = 0.5  # of each position where a whole game is analysed
+EXACT_NODES, EXACT_SECONDS = 2_000_000, 2.0
+SHORT_GAME = 80  # plies: the solver is on by default
+LINE = 60  # actions of a line that is shown on the board
+MISTAKE = 0.2  # of a utility that is lost by one move
+
+
+class Table:
+    """A game, its seats and its variations."""
+
+    def __init__(
+        self,
+        choosing: Choosing,
+        game: Game,
+        seats: Sequence[str],
+        start: GameState | None = None,
+        seed: int = 0,
+        analysed: bool = False,
+    ) -> None:
+        if len(seats) != game.players:
+            raise UserError(f"seats: expected {game.players} players for {game.name}, got {len(seats)}")
+        self.choosing, self.game, self.seed = choosing, game, seed
+        self.seats = [choosing.check(text, game) for text in seats]
+        self.tree = Tree(game, start)
+        self.at = self.tree.root
+        self.names: tuple[str, ...] = ()
+        self.title = ""
+        self.is_playing = not analysed  # players answer
+        self.asks_dice = False
+        self.is_hidden = not analysed
+        self.analyses = analysed
+        self.solves = game.rules.max_plies <= SHORT_GAME
+        self.trouble = ""
+        self.busy: tuple[int, float] | None = None  # the seat that chooses, and since when
+        self.version = self.found_version = 0
+        self.found: tuple[int, dict[str, Any], bool] | None = None
+        self.changed = threading.Condition(threading.RLock())
+        self.used = time.monotonic()
+        self.analysis = Analysis(game, self._report, self._fail, choosing.analyst(game))
+        self.colours = _colours(game)
+        self._players: dict[int, tuple[str, Player, list[int]]] = {}
+        self._solver: Solver | None = None
+        self._is_closed = False
+        for target in (self._play_on, self._solve_on):
+            threading.Thread(target=target, daemon=True).start()
+        self._follow()
+
+    # ── commands ──
+
+    def command(self, name: str, given: dict[str, Any]) -> None:
+        """One of COMMANDS, with its arguments from outside."""
+        if name not in COMMANDS:
+            raise UserError(f"unknown command '{name[:40]}': expected one of {', '.join(COMMANDS)}")
+        kinds = COMMANDS[name]
+        for key in given:
+            if key not in kinds:
+                raise UserError(f"{name}: unknown argument '{key[:40]}': expected {', '.join(kinds) or 'none'}")
+        for key, kind in kinds.items():
+            if key not in given or type(given[key]) is not kind:
+                raise UserError(f"{name}: expected {key}, a value of type {kind.__name__}")
+        with self.changed:
+            self.used = time.monotonic()
+            self.trouble = ""
+            getattr(self, f"do_{name}")(**given)
+            self._tell()
+
+    def do_play(self, node: int, action: int) -> None:
+        """A move of a person, or the dice as entered. `node`: the position that the person saw."""
+        if self.tree.at(node) is not self.at:
+            raise UserError("the position has changed since")
+        if self.busy is not None:
+            raise UserError("a player is choosing; take back, or stop the players, to move yourself")
+        if self.at.mover == CHANCE and not self.asks_dice and self.is_playing:
+            raise UserError("the page rolls the dice")
+        self._go(self.tree.play(self.at, action))
+
+    def do_undo(self) -> None:
+        """Back to the last decision of a person, or one move back where there is none."""
+        path = self.tree.path(self.at)[:-1]
+        own = [each for each in path if each.mover is not None and each.mover >= 0 and self.seats[each.mover] == HUMAN]
+        if not path:
+            raise UserError("there is no move to take back")
+        self._go((own or path)[-1])
+
+    def do_go(self, node: int) -> None:
+        """Show a position. The players wait there."""
+        found = self.tree.at(node)
+        self.is_playing = False
+        self._go(found)
+
+    def do_resume(self) -> None:
+        """The players go on from here."""
+        self.is_playing = True
+
+    def do_stop(self) -> None:
+        """The players wait."""
+        self.is_playing = False
+        self._forget_choice()
+
+    def do_seat(self, seat: int, player: str) -> None:
+        if not 0 <= seat < self.game.players:
+            raise UserError(f"seat: expected 0 to {self.game.players - 1}, got {seat}")
+        self.seats[seat] = self.choosing.check(player, self.game)
+        self.names = ()
+        self._forget_choice()
+
+    def do_resign(self) -> None:
+        mover = self.at.mover
+        if mover is None or mover == CHANCE or self.at.outcome is not None:
+            raise UserError("resign: expected a player's turn")
+        self.at.outcome, self.at.ending = forfeit_utilities(self.game, mover), f"player {mover} resigns"
+        self.is_playing = False
+
+    def do_dice(self, asks: bool) -> None:
+        self.asks_dice = asks
+
+    def do_hide(self, hidden: bool) -> None:
+        self.is_hidden = hidden
+
+    def do_hint(self) -> None:
+        """A person looks at what the analysis says of this position: recorded with the game."""
+        self.at.hints += 1
+        self.analyses = True
+        self._follow()
+
+    def do_analyse(self, on: bool) -> None:
+        self.analyses = on
+        self._follow()
+
+    def do_analyst(self, player: str) -> None:
+        text = self.choosing.check(player, self.game)
+        if text == HUMAN:
+            raise UserError("analysis: expected a program, got human")
+        self.analysis.text = text
+        self.analyses = True
+        self._follow()
+
+    def do_sweep(self) -> None:
+        """Half a second for each position of the line, then this one."""
+        orders = [Order(each.number, each.state, SWEEP) for each in self.tree.line(self.at) if _is_choice(each)]
+        self.analyses = True
+        self.analysis.ask([*orders, *self._orders()])
+
+    def do_solve(self, on: bool) -> None:
+        self.solves = on
+
+    # ── where the game is ──
+
+    def _go(self, node: Node) -> None:
+        self._forget_choice()
+        self.tree.choose(node)
+        self.at = node
+        self._follow()
+
+    def _forget_choice(self) -> None:
+        if self.busy is not None:  # a player in the middle of a choice is left to end it, and another one made
+            self._players.pop(self.busy[0], None)
+            self.busy = None
+
+    def _orders(self) -> list[Order]:
+        return [Order(self.at.number, self.at.state, SECONDS)] if _is_choice(self.at) else []
+
+    def _follow(self) -> None:
+        """The analysis turns to the position shown."""
+        self.found = None
+        self.found_version += 1
+        self.analysis.ask(self._orders() if self.analyses else [])
+
+    def _tell(self) -> None:
+        with self.changed:
+            self.version += 1
+            self.changed.notify_all()
+
+    def close(self) -> None:
+        with self.changed:
+            self._is_closed = True
+            self.analysis.close()
+            self.changed.notify_all()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    # ── the analysis ──
+
+    def _report(self, number: int, found: Found, is_over: bool) -> None:
+        with self.changed:
+            node = self.tree.nodes[number]
+            mover = node.mover
+            assert mover is not None
+            node.utilities, node.source = utilities(self.game, mover, found.choice), self.analysis.text
+            if found.choice.proven and node.utilities is not None:
+                node.exact = node.utilities
+            if node is self.at:
+                self.found = number, as_data(self.game, node.state, found), is_over
+                self.found_version += 1
+                self.changed.notify_all()
+            if is_over:
+                self._tell()
+
+    def _fail(self, message: str) -> None:
+        with self.changed:
+            self.trouble, self.analyses = message, False
+            self._tell()
+
+    # ── players ──
+
+    def _play_on(self) -> None:
+        """The thread in which players choose and dice are rolled."""
+        while True:
+            with self.changed:
+                while not self._is_closed and self._seat_to_choose() is None:
+                    self.changed.wait()
+                if self._is_closed:
+                    return
+                seat, node = self._seat_to_choose(), self.at
+                assert seat is not None
+                if seat == CHANCE:
+                    rng = generator(self.seed, "dice", node.ply)
+                    self._go(self.tree.play(node, random_action(self.game, node.state, rng)))
+                    self._tell()
+                    continue
+                self.busy = busy = (seat, time.time())
+                self._tell()
+            self._choose(seat, node, busy)
+
+    def _seat_to_choose(self) -> int | None:
+        mover = self.at.mover
+        if not self.is_playing or self.busy is not None or mover is None or self.at.outcome is not None:
+            return None
+        if mover == CHANCE:
+            return None if self.asks_dice else CHANCE
+        return mover if self.seats[mover] != HUMAN else None
+
+    def _choose(self, seat: int, node: Node, busy: tuple[int, float]) -> None:
+        try:
+            player = self._player(seat, node)
+            choice = player.choose(node.state)
+            if choice.action not in self.game.legal_actions(node.state):
+                raise Forfeit(f"{choice.action} is not a legal action")
+        except Exception as error:
+            known = isinstance(error, UserError | OSError)
+            message = str(error) if known else f"{type(error).__name__}: {error}"
+            with self.changed:
+                if self.busy is busy:
+                    self.busy, self.is_playing = None, False
+                    self._players.pop(seat, None)
+                    self.trouble = f"{self.seats[seat]} cannot move: {message}"
+                    self._tell()
+            return
+        with self.changed:
+            if self.busy is not busy:
+                return
+            self.busy = None
+            if node.utilities is None and choice.actions and any(each.value is not None for each in choice.actions):
+                node.utilities, node.source = utilities(self.game, seat, choice), self.seats[seat]
+            self._go(self.tree.play(node, choice.action))
+            self._tell()
+
+    def _player(self, seat: int, node: Node) -> Player:
+        """The seat's player, which has seen all moves up to the node."""
+        text, actions = self.seats[seat], self.tree.actions(node)
+        kept = self._players.get(seat)
+        if kept is None or kept[0] != text:
+            player = make_player(text, self.game)
+            kept = text, player, [-1]
+            self._players[seat] = kept
+        _, player, seen = kept
+        if seen != actions[: len(seen)]:
+            player.new_game(derive(self.seed, "seat", seat))
+            seen.clear()
+        for action in actions[len(seen) :]:
+            player.advance(action)
+        seen[:] = actions
+        return player
+
+    # ── exact values ──
+
+    def _solve_on(self) -> None:
+        """The thread of the solver: the position shown, and the ones before it, so that a move can be judged."""
+        while True:
+            with self.changed:
+                while not self._is_closed and not self._unsolved():
+                    self.changed.wait()
+                if self._is_closed:
+                    return
+                node = self._unsolved()[0]
+            try:
+                if self._solver is None:
+                    self._solver = Solver(self.game, nodes=EXACT_NODES, seconds=EXACT_SECONDS, positions=20_000)
+                found = self._solver.solve(node.state, "one").utilities
+            except (Unsolved, UserError):
+                found = None
+            with self.changed:
+                node.exact, node.unsolved = found, found is None
+                if found is not None:
+                    self._tell()
+
+    def _unsolved(self) -> list[Node]:
+        """The position shown before the others; late positions first, which are easier."""
+        if not self.solves or self.game.rules.chance is not None:
+            return []
+        open_ones = [
+            each
+            for each in self.tree.path(self.at)[::-1]
+            if _is_choice(each) and each.exact is None and not each.unsolved
+        ]
+        hard = [each for each in self.tree.path(self.at) if each.unsolved]
+        return open_ones if not hard else [each for each in open_ones if each.ply > hard[-1].ply]
+
+    # ── what the page is sent ──
+
+    def data(self) -> dict[str, Any]:
+        """The table without the moves of the position and without what the analysis finds."""
+        with self.changed:
+            at, game = self.at, self.game
+            path = self.tree.path(at)
+            nodes = [self._node_data(each) for each in self.tree.nodes]
+            before = path[-2].state if len(path) > 1 else None
+            busy = (
+                None if self.busy is None else {"seat": self.busy[0], "seconds": round(time.time() - self.busy[1], 1)}
+            )
+            return {
+                "version": self.version,
+                "game": game.name,
+                "title": self.title,
+                "players": game.players,
+                "seats": [{"text": text, "shown": shown(text)} for text in self.seats],
+                "names": self.names,
+                "colours": self.colours,
+                "is_sum_zero": game.players == 2 and game.rules.zero_sum,
+                "scale": game.rules.payoff_scale,
+                "has_dice": game.rules.chance is not None,
+                "at": at.number,
+                "mover": at.mover,
+                "outcome": at.outcome,
+                "ending": at.ending,
+                "picture": picture(game.diagram(at.state)),
+                "last": [] if before is None else marks(game, before, at.state),
+                "text": game.text(at.state),
+                "nodes": nodes,
+                "line": [each.number for each in self.tree.line(at)],
+                "playing": self.is_playing,
+                "busy": busy,
+                "asks_dice": self.asks_dice,
+                "hidden": self.is_hidden,
+                "analyses": self.analyses,
+                "analyst": self.analysis.text,
+                "solves": self.solves,
+                "eval": self._eval_data(at),
+                "target": None if at.target is None else {str(action): share for action, share in at.target.items()},
+                "trouble": self.trouble,
+            }
+
+    def _node_data(self, node: Node) -> list[Any]:
+        """number, parent, name of the move, mover, utilities, exact utilities, verdict, outcome, hints"""
+        parent = node.parent
+        found = [
+            node.number,
+            None if parent is None else parent.number,
+            "" if node.action is None else self.game.names[node.action],
+            node.mover,
+            _rounded(node.outcome or node.exact or node.utilities),
+            node.outcome is not None or node.exact is not None,
+            "" if parent is None else verdict(self.game, parent, node),
+            node.outcome is not None,
+            node.hints,
+        ]
+        return found
+
+    def _eval_data(self, node: Node) -> list[list[Any]] | None:
+        """Of each feature its name, value, weight and product, from the view of the mover."""
+        if not self.game.rules.feature_names or not _is_choice(node):
+            return None
+        weights = default_eval(self.game)
+        total = weights.value(self.game, node.state, int(node.mover or 0))
+        rows = [list(each) for each in weights.contributions(self.game, node.state, int(node.mover or 0))]
+        return [["", node.mover, 0.0, total], *rows]
+
+    def choices(self, number: int) -> dict[str, Any]:
+        """The legal moves of a position with their clicks."""
+        node = self.tree.at(number)
+        if node.choices is None:
+            legal = [] if node.outcome is not None else self.game.legal_actions(node.state)
+            node.choices = {"node": number, **choices(self.game, node.state, legal)}
+        return node.choices
+
+    def line(self, number: int, actions: Sequence[Any]) -> dict[str, Any]:
+        """The board at the end of a line, and where its moves came to stand."""
+        if len(actions) > LINE or not all(type(action) is int for action in actions):
+            raise UserError(f"line: expected at most {LINE} actions as whole numbers")
+        state, steps = self.tree.at(number).state, []
+        for action in actions:
+            after = self.game.result(state, action)
+            steps.append(marks(self.game, state, after))
+            state = after
+        return {"picture": picture(self.game.diagram(state)), "steps": steps}
+
+    # ── records ──
+
+    def record(self) -> GameRecord:
+        """The line that is shown, to its end."""
+        with self.changed:
+            line = self.tree.line(self.at)
+            last = line[-1]
+            values = [each.utilities for each in line[:-1]]
+            unknown = (np.nan,) * self.game.players
+            return make_record(
+                self.game,
+                self.tree.actions(last),
+                policies=[each.target for each in line[:-1]],
+                utilities=[value or unknown for value in values] if any(values) else None,
+                outcome=last.outcome if last.ending else None,
+                ending=last.ending,
+                seed=self.seed,
+                players=self.names or self.seats,
+                start=self.tree.root.state if self.tree.has_own_start else None,
+                metadata={"hints": [each.hints for each in line]} if any(each.hints for each in line) else None,
+            )
+
+    def show_record(self, record: GameRecord, title: str) -> None:
+        """Fill the table with a recorded game; its end is shown."""
+        with self.changed:
+            node = self.tree.root
+            for ply, action in enumerate(record.moves.tolist()):
+                actions, probabilities, _ = record.policy(ply)
+                if len(actions):
+                    node.target = dict(zip(actions.tolist(), probabilities.tolist(), strict=True))
+                values = record.utilities[ply]
+                if len(values) == self.game.players and np.isfinite(values).all():
+                    node.utilities, node.source = tuple(values.tolist()), "the record"
+                node = self.tree.play(node, action)
+            if record.outcome is not None and node.outcome is None:
+                node.outcome, node.ending = record.outcome, record.ending
+            self.names = record.players if any(record.players) else ()
+            self.title, self.is_playing = title, False
+            self._go(self.tree.root if len(record.moves) else node)
+            self.tree.choose(node)
+            self._tell()
+
+
+COMMANDS: dict[str, dict[str, type]] = {
+    "play": {"node": int, "action": int},
+    "undo": {},
+    "go": {"node": int},
+    "resume": {},
+    "stop": {},
+    "seat": {"seat": int, "player": str},
+    "resign": {},
+    "dice": {"asks": bool},
+    "hide": {"hidden": bool},
+    "hint": {},
+    "analyse": {"on": bool},
+    "analyst": {"player": str},
+    "sweep": {},
+    "solve": {"on": bool},
+}
+"""With their arguments."""
+
+
+def verdict(game: Game, before: Node, after: Node) -> str:
+    """What a move did to the value of its player: proven, in words; estimated, `?` or `??`."""
+    mover = before.mover
+    if mover is None or mover == CHANCE:
+        return ""
+    reached = after.outcome if after.outcome is not None and not after.ending else after.exact
+    if before.exact is not None and reached is not None:
+        was, now = before.exact[mover], reached[mover]
+        if now >= was - 1e-9:
+            return ""
+        if game.rules.zero_sum and game.players == 2 and set(game.rules.values) <= {-1.0, 0.0, 1.0}:
+            words = {(1.0, 0.0): "gave the win away", (1.0, -1.0): "lost a won game", (0.0, -1.0): "gave the draw away"}
+            return words.get((was, now), f"gave {was - now:g} away")
+        return f"gave {game.shown(was - now).lstrip('+')} away"
+    known = after.outcome or after.utilities
+    if before.utilities is None or known is None:
+        return ""
+    lost = before.utilities[mover] - known[mover]
+    return "??" if lost > 2 * MISTAKE else "?" if lost > MISTAKE else ""
+
+
+def _is_choice(node: Node) -> bool:
+    return node.outcome is None and node.mover is not None and node.mover != CHANCE
+
+
+def _rounded(values: Sequence[float] | None) -> list[float] | None:
+    return None if values is None else [round(float(each), 4) for each in values]
+
+
+def _colours(game: Game) -> list[str]:
+    """What each player's moves put on the board in a first random game: a colour, or ''."""
+    found = [""] * game.players
+    rng, state = generator(0, "colours"), game.initial()
+    with suppress(UserError):
+        for _ in range(min(game.rules.max_plies, 12 * game.players)):
+            mover = game.to_move(state)
+            if mover is None or all(found):
+                break
+            after = game.result(state, random_action(game, state, rng))
+            if mover != CHANCE and not found[mover]:
+                before, then = game.diagram(state), game.diagram(after)
+                symbols = [then.symbol(*cell) for cell in Changes.between(before, then).arrivals]
+                colours = {symbol.colour for symbol in symbols if symbol is not None and symbol.shape != "line"}
+                found[mover] = colours.pop() if len(colours) == 1 else ""
+            state = after
+    return found if len(set(found)) == len(found) else [""] * game.players
