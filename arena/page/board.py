@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from arena.page.clicks import last_move, moves
@@ -12,9 +13,11 @@ from games.engine.diagram import Diagram
 from games.types import GameState
 
 
-def picture(diagram: Diagram) -> dict[str, Any]:
-    """The board as parts of an SVG, in its units; cells by `row,column`."""
-    found = layers(diagram)
+def picture(diagram: Diagram, turned: bool = False) -> dict[str, Any]:
+    """The board as parts of an SVG, in its units; cells by `row,column`, also where it is seen from the other side (`turned`)."""
+    found = layers(from_behind(diagram) if turned else diagram)
+    last = diagram.rows - 1, diagram.columns - 1
+    names = {cell: key((last[0] - cell[0], last[1] - cell[1]) if turned else cell) for cell in found.cells}
     x, y, width, height = (round(CELL * each, 1) for each in found.box)
     return {
         "box": [x, y, width, height],
@@ -22,10 +25,19 @@ def picture(diagram: Diagram) -> dict[str, Any]:
         "ys": [round(CELL * each, 1) for each in found.grid.ys],
         "surface": diagram.surface,
         "ground": elements(found.ground),
-        "cells": {key(cell): elements(shapes) for cell, shapes in found.cells.items()},
+        "cells": {names[cell]: elements(shapes) for cell, shapes in found.cells.items()},
+        "turned": turned,
         "above": elements(found.above),
         "note": diagram.note,
     }
+
+
+def from_behind(diagram: Diagram) -> Diagram:
+    """As the player on the other side sees it."""
+    cells = [row[::-1] for row in diagram.cells[::-1]]
+    return replace(
+        diagram, cells=cells, left=diagram.left[::-1], top=diagram.top[::-1], bottom=diagram.bottom[::-1]
+    )
 
 
 def choices(game: Game, state: GameState, actions: Sequence[int]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class Choosing:
             if text not in self.own_games:
                 name = split(text)[0]
                 options = options_of(name) if name == text else {}
-                found.append({"text": text, "about": summary_of(name), "options": options})
+                found.append({"text": text, "about": summary_of(name).replace("`", ""), "options": options})
         return found
 
     # ── players ──

@@ -216,7 +216,7 @@ class Handler(BaseHTTPRequestHandler):
                 {"players": choosing.players(game), "seats": game.players, "analyst": choosing.analyst(game)}
             )
         elif match := re.fullmatch(r"/api/tables/([0-9a-f]{8})/events", path):
-            self._send_events(self.server.table(match[1]))
+            self._send_events(self.server.table(match[1]), urlsplit(self.path).query == "turned")
         elif match := re.fullmatch(r"/api/tables/([0-9a-f]{8})/save/([a-z]{1,8})", path):
             table = self.server.table(match[1])
             name = re.sub(r"[^\w.-]+", "-", table.game.name)
@@ -226,7 +226,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             raise Missing(f"nothing at {short(unquote(path))}")
 
-    def _send_events(self, table: Table) -> None:
+    def _send_events(self, table: Table, turned: bool) -> None:
         """What is new, until the page leaves: nothing is queued, so a slow page gets less and takes no memory."""
         self.close_connection = True
         self.send_response(200)
@@ -240,7 +240,7 @@ class Handler(BaseHTTPRequestHandler):
             with table.changed:
                 if table.version == version and table.found_version == found_version:
                     table.changed.wait(ALIVE)
-                state = table.data() if table.version != version else None
+                state = table.data(turned) if table.version != version else None
                 found = table.found if table.found_version != found_version else None
                 is_new = table.found_version != found_version
                 found_version = table.found_version
@@ -277,7 +277,7 @@ class Handler(BaseHTTPRequestHandler):
                 node, actions = given.get("node"), given.get("actions")
                 if type(node) is not int or type(actions) is not list:
                     raise UserError("line: expected node and actions")
-                self._send_json(table.line(node, actions))
+                self._send_json(table.line(node, actions, given.get("turned") is True))
                 return
             table.command(match[2], given)
             self._send_json({})

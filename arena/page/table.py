@@ -71,12 +71,22 @@ class Table:
         self.used = time.monotonic()
         self.analysis = Analysis(game, self._report, self._fail, choosing.analyst(game))
         self.colours = _colours(game)
+        self._compile()
         self._players: dict[int, tuple[str, Player, list[int]]] = {}
         self._solver: Solver | None = None
         self._is_closed = False
         for target in (self._play_on, self._solve_on):
             threading.Thread(target=target, daemon=True).start()
         self._follow()
+
+    def _compile(self) -> None:
+        """What the page needs is compiled before a player's search is: only one thread compiles at a time."""
+        game, node = self.game, Tree(self.game, self.tree.root.state).root
+        game.utility(node.state, stopped=True)
+        choices(game, node.state, game.legal_actions(node.state))
+        while node.outcome is None and not _is_choice(node):
+            node = Tree(game, game.result(node.state, game.legal_actions(node.state)[0])).root
+        self._eval_data(node)
 
     # ── commands ──
 
@@ -205,10 +215,12 @@ class Table:
             self.changed.notify_all()
 
     def close(self) -> None:
-        with self.changed:
-            self._is_closed = True
-            self.analysis.close()
+        """Its threads end. Nobody waits for one that compiles or searches."""
+        self._is_closed = True
+        self.analysis.close()
+        if self.changed.acquire(timeout=0.2):
             self.changed.notify_all()
+            self.changed.release()
 
     @property
     def is_closed(self) -> bool:
@@ -343,8 +355,8 @@ class Table:
 
     # ── what the page is sent ──
 
-    def data(self) -> dict[str, Any]:
-        """The table without the moves of the position and without what the analysis finds."""
+    def data(self, turned: bool = False) -> dict[str, Any]:
+        """The table, `turned` as seen from the other side, without the moves of the position and without what the analysis finds."""
         with self.changed:
             at, game = self.at, self.game
             path = self.tree.path(at)
@@ -368,7 +380,7 @@ class Table:
                 "mover": at.mover,
                 "outcome": at.outcome,
                 "ending": at.ending,
-                "picture": picture(game.diagram(at.state)),
+                "picture": picture(game.diagram(at.state), turned),
                 "last": [] if before is None else marks(game, before, at.state),
                 "text": game.text(at.state),
                 "nodes": nodes,
@@ -418,7 +430,7 @@ class Table:
             node.choices = {"node": number, **choices(self.game, node.state, legal)}
         return node.choices
 
-    def line(self, number: int, actions: Sequence[Any]) -> dict[str, Any]:
+    def line(self, number: int, actions: Sequence[Any], turned: bool = False) -> dict[str, Any]:
         """The board at the end of a line, and where its moves came to stand."""
         if len(actions) > LINE or not all(type(action) is int for action in actions):
             raise UserError(f"line: expected at most {LINE} actions as whole numbers")
@@ -427,7 +439,7 @@ class Table:
             after = self.game.result(state, action)
             steps.append(marks(self.game, state, after))
             state = after
-        return {"picture": picture(self.game.diagram(state)), "steps": steps}
+        return {"picture": picture(self.game.diagram(state), turned), "steps": steps}
 
     # ── records ──
 

@@ -143,9 +143,9 @@ class Analysis:
             self._changed.notify_all()
 
     def close(self) -> None:
+        self._closed = True
+        self._version += 1
         with self._changed:
-            self._closed = True
-            self._version += 1
             self._changed.notify_all()
 
     def _work(self) -> None:

@@ -20,15 +20,16 @@ export class Events {
     this.lost = lost;
     this.source = null;
     this.table = null;
-    document.addEventListener("visibilitychange", () => (document.hidden ? this.close() : this.open(this.table)));
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.close() : this.open(this.table, this.turned)));
     window.addEventListener("pagehide", () => this.close());
   }
 
-  open(table) {
+  open(table, turned) {
     this.close();
     this.table = table;
+    this.turned = turned;
     if (!table) return;
-    const source = (this.source = new EventSource(`api/tables/${table}/events`));
+    const source = (this.source = new EventSource(`api/tables/${table}/events${turned ? "?turned" : ""}`));
     for (const [name, handle] of Object.entries(this.handlers)) source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
     source.onopen = () => this.lost(false);
     source.onerror = () => this.lost(source.readyState === EventSource.CLOSED ? "closed" : "waiting");

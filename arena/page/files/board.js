@@ -37,6 +37,7 @@ export class Board {
     const [x, y, width, height] = picture.box;
     this.root.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
     this.root.style.aspectRatio = `${width} / ${height}`;
+    this.root.style.setProperty("--ratio", (width / height).toFixed(4));
     this.layers.ground.replaceChildren(...drawn(picture.ground));
     this.layers.under.replaceChildren(...last.map((cell) => this.area(cell, "last")));
     this.layers.cells.replaceChildren(
@@ -47,8 +48,9 @@ export class Board {
   }
 
   box(cell) {
-    const [row, column] = cell.split(",").map(Number);
-    const { xs, ys } = this.shown;
+    let [row, column] = cell.split(",").map(Number);
+    const { xs, ys, turned } = this.shown;
+    if (turned) [row, column] = [ys.length - 2 - row, xs.length - 2 - column];
     return { x: xs[column], y: ys[row], width: xs[column + 1] - xs[column], height: ys[row + 1] - ys[row] };
   }
 

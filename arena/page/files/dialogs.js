@@ -155,7 +155,7 @@ export async function runs(opened) {
 }
 
 export function keys() {
-  const list = [["← →", "one move back, on"], ["Home End", "first, last position"], ["space", "players go on, or wait"], ["U", "take back"], ["H", "hint"], ["A", "analysis on, off"], ["M", "next mistake"], ["N", "new game"], ["/", "type a move"], ["Esc", "put a piece back"]];
+  const list = [["← →", "one move back, on"], ["Home End", "first, last position"], ["space", "players go on, or wait"], ["U", "take back"], ["H", "hint"], ["F", "the board from the other side"], ["A", "analysis on, off"], ["M", "next mistake"], ["N", "new game"], ["/", "type a move"], ["Esc", "put a piece back"]];
   show(el("h3", {}, "Keys"), el("table", {}, el("tbody", {}, ...list.map(([key, words]) => el("tr", {}, el("td", {}, ...key.split(" ").flatMap((each) => [el("kbd", {}, each), " "])), el("td", { class: "pv" }, words))))),
     el("p", { class: "small" }, "Moves: click the board, or drag; or type their names. Hovering over a candidate shows its line on the board."),
     el("p", { class: "actions" }, el("button", { onclick: () => $("dialog").close() }, "Close")));

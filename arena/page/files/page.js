@@ -8,7 +8,7 @@ import * as panels from "./panels.js";
 
 const SLOW = 8; // seconds after which a player counts as slow
 
-let table = null, state = null, found = null, offered = null, nodes = [], players = [], chosenViewer = null, busySince = 0, line = 0;
+let table = null, state = null, found = null, offered = null, nodes = [], players = [], chosenViewer = null, busySince = 0, line = 0, asked = null;
 
 const board = new Board((action) => send("play", { node: state.at, action }));
 const events = new Events({ state: onState, moves: onMoves, found: onFound, forms: onForms, closed: () => lost("closed") }, lost);
@@ -35,8 +35,9 @@ function enter() {
   if (/^[0-9a-f]{8}$/.test(name)) {
     table = name;
     state = found = offered = chosenViewer = null;
+    isTurned = false;
     banner("");
-    events.open(table);
+    events.open(table, false);
   } else {
     table = null;
     events.open(null);
@@ -78,7 +79,12 @@ function onState(data) {
     board.show(data.picture, data.last);
     board.offer([], {}, false);
   }
-  if (isNew) askPlayers();
+  if (isNew) {
+    askPlayers();
+    const isForSecond = data.picture.surface === "checkered" && data.players === 2 && data.seats[0].text !== "human" && data.seats[1].text === "human";
+    if (isForSecond && asked !== table) setTimeout(() => flip(true));
+    asked = table;
+  }
   document.querySelector("main").hidden = false;
   draw();
 }
@@ -134,10 +140,11 @@ function draw() {
   }
   drawStatus();
   $("note").textContent = state.picture.note;
+  $("flip").hidden = !["checkered", "lines", "squares", "green squares"].includes(state.picture.surface);
   $("undo").disabled = state.line[0] === state.at;
   const has = state.seats.some((each) => each.text !== "human") || state.has_dice;
   $("resume").hidden = !has || Boolean(state.outcome);
-  $("resume").textContent = state.playing ? "Stop" : "Play on";
+  $("resume").textContent = state.playing ? "Pause" : "Play on";
   $("resume").className = state.playing ? "" : "first";
   $("resign").disabled = Boolean(state.outcome) || state.mover === null || state.mover === -1 || !can;
   $("hint").disabled = Boolean(state.outcome) || !can;
@@ -221,12 +228,19 @@ function drawFound() {
 }
 
 let hintAt = null;
+let isTurned = false;
+
+function flip(turned) {
+  isTurned = turned;
+  state = null;
+  events.open(table, turned);
+}
 
 // ── lines on the board ──
 
 async function showLine(actions) {
   const mine = ++line;
-  const data = await ask(`api/tables/${table}/line`, { node: state.at, actions }).catch(() => null);
+  const data = await ask(`api/tables/${table}/line`, { node: state.at, actions, turned: isTurned }).catch(() => null);
   if (data && mine === line) board.line(data);
 }
 
@@ -250,6 +264,7 @@ const actions = {
   " ": () => !$("resume").hidden && send(state.playing ? "stop" : "resume"),
   u: () => send("undo"),
   h: hint,
+  f: () => flip(!isTurned),
   a: () => send("analyse", { on: !state.analyses }),
   m: nextMistake,
   n: () => dialogs.newGame(state?.game, open),
@@ -291,6 +306,7 @@ document.addEventListener("click", () => ($("forms").hidden = true));
 $("undo").onclick = actions.u;
 $("resume").onclick = actions[" "];
 $("hint").onclick = hint;
+$("flip").onclick = actions.f;
 $("resign").onclick = () => window.confirm("Resign this game?") && send("resign");
 $("analyse").onchange = (event) => {
   send("analyse", { on: event.target.checked });

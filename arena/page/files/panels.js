@@ -98,8 +98,8 @@ export function rings(state, found, moves, shown, viewer) {
   const most = Math.max(...shares, 1e-9);
   return found.candidates
     .map((row, i) => ({ row, weight: shares[i] / most, share: shares[i], isBest: shown === "search" ? i === 0 : shares[i] === most }))
-    .filter(({ row, weight }) => weight > 0.04 && byAction.has(row.action))
-    .slice(0, 12)
+    .filter(({ row, weight }) => byAction.has(row.action) && weight > (byAction.get(row.action).origin ? 0.2 : 0.04))
+    .slice(0, moves.some((move) => move.origin) ? 4 : 12)
     .reverse()
     .map(({ row, weight, share, isBest }) => {
       const utility = row.utilities ? row.utilities[viewer] : viewer === found.mover ? row.value : null;
@@ -131,6 +131,7 @@ export function curve(state, nodes, viewer, go, hidden) {
     const points = known.map(([i, values]) => `${i},${y(values[seat]).toFixed(1)}`);
     const look = { "vector-effect": "non-scaling-stroke", "stroke-width": 2, fill: "none", stroke: seats.length === 1 ? "var(--point)" : chip(state, seat) };
     if (points.length) parts.push(svg("path", { ...look, d: `M${points.join("L")}` }));
+    parts.push(svg("path", { ...look, "stroke-width": 5, "stroke-linecap": "round", d: points.map((point) => `M${point}h0`).join("") }));
     if (seats.length === 1 && points.length > 1) parts.push(svg("path", { fill: "var(--point)", opacity: 0.12, d: `M${known[0][0]},${height / 2}L${points.join("L")}L${known.at(-1)[0]},${height / 2}z` }));
   }
   const marks = hidden ? [] : line.map((each, i) => [i, each]).filter(([, each]) => each.verdict);
