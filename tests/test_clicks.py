@@ -101,7 +101,12 @@ def test_chess_promotions_share_a_path_and_differ_by_their_names():
     game = load("chess")
     found = listed(game, game.parse(CHESS["promotion, by taking too"]))
     path = (square("a7"), square("a8"))
-    assert sorted(game.names[move.action] for move in found if path in move.paths) == ["a7a8b", "a7a8n", "a7a8q", "a7a8r"]
+    assert sorted(game.names[move.action] for move in found if path in move.paths) == [
+        "a7a8b",
+        "a7a8n",
+        "a7a8q",
+        "a7a8r",
+    ]
 
 
 def test_castling_is_the_kings_move_and_the_rooks_path_stays_the_rooks():
@@ -134,7 +139,9 @@ def test_backgammon_is_clicked_from_point_to_point_and_dice_are_buttons():
     assert all(not move.paths for move in listed(game, state))
     state = game.play("31") if game.id_of("31") is not None else game.result(state, game.legal_actions(state)[0])
     found = listed(game, state)
-    assert found and all(len(path) == 2 and {cell[0] for cell in path} <= {0, 10} for move in found for path in move.paths)
+    assert found and all(
+        len(path) == 2 and {cell[0] for cell in path} <= {0, 10} for move in found for path in move.paths
+    )
 
 
 def test_a_number_of_things_taken_from_a_heap_is_a_choice_among_the_heaps_moves():

@@ -1,4 +1,4 @@
-"""The page's server: who is answered, what is refused, and that a table keeps the laws of its game. tests/test_page_browser.py clicks."""
+"""The page's server: who is answered, what is refused, and that a table keeps the laws of its game."""
 
 import base64
 import contextlib
@@ -88,7 +88,9 @@ def events(server, table, count, path="events"):
 # ── who is answered ──
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "0.0.0.0:{port}", ""])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "0.0.0.0:{port}", ""]
+)
 @pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("GET", "/api/games"), ("POST", "/api/tables")])
 def test_a_request_under_another_host_is_refused(server, host, method, path):
     body = {"game": FIRST} if method == "POST" else None
@@ -96,7 +98,9 @@ def test_a_request_under_another_host_is_refused(server, host, method, path):
     assert status == 403 and b"\n" not in content and json.loads(content)["error"].startswith("host: expected")
 
 
-@pytest.mark.parametrize("headers", [{"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}])
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}]
+)
 def test_a_request_from_another_page_is_refused(server, headers):
     before = len(server.tables)
     for path in ("/api/tables", "/api/tables/00000000/undo"):
@@ -107,7 +111,11 @@ def test_a_request_from_another_page_is_refused(server, headers):
 
 def test_a_request_from_this_page_is_answered_under_both_names(server):
     for name in ("127.0.0.1", "localhost"):
-        own = {"Host": f"{name}:{server.port}", "Origin": f"http://{name}:{server.port}", "Sec-Fetch-Site": "same-origin"}
+        own = {
+            "Host": f"{name}:{server.port}",
+            "Origin": f"http://{name}:{server.port}",
+            "Sec-Fetch-Site": "same-origin",
+        }
         assert request(server, "GET", "/api/games", headers=own)[0] == 200
 
 
@@ -136,8 +144,9 @@ def test_the_page_and_its_parts_are_served_and_name_nothing_elsewhere(server):
 
 @pytest.mark.parametrize(
     "path",
-    ["/server.py", "/../server.py", "/..%2fserver.py", "/%2e%2e/server.py", "//etc/passwd", "/files/index.html", "/index.html/", "/api",
-     "/api/tables/00000000/events", "/api/tables/../../x", "/api/tables/00000000/save/../../../x", "/.", "/%00", "/api/tables//save/log"],
+    ["/server.py", "/../server.py", "/..%2fserver.py", "/%2e%2e/server.py", "//etc/passwd", "/files/index.html", "/api",
+     "/index.html/", "/api/tables/00000000/events",
+     "/api/tables/../../x", "/api/tables/00000000/save/../../../x", "/.", "/%00", "/api/tables//save/log"],
 )  # fmt: skip
 def test_nothing_else_is_served(server, path):
     status, _, content = request(server, "GET", path)
@@ -183,8 +192,40 @@ def test_what_is_wrong_with_a_request_is_one_line_and_a_4xx(server, body, capfd)
     assert capfd.readouterr() == ("", "")
 
 
-COMMANDS = ["play", "undo", "go", "seat", "dice", "hide", "analyse", "analyst", "solve", "line", "no_such", "close", "data"]
-VALUES = [None, True, -1, 10**6, 2**63, 1.5, "x", "human", "[", [], {}, [1, 2], [10**9], ["x"], "uct:sims=-1", "\u202e" * 3, "y" * 5000]
+COMMANDS = [
+    "play",
+    "undo",
+    "go",
+    "seat",
+    "dice",
+    "hide",
+    "analyse",
+    "analyst",
+    "solve",
+    "line",
+    "no_such",
+    "close",
+    "data",
+]
+VALUES = [
+    None,
+    True,
+    -1,
+    10**6,
+    2**63,
+    1.5,
+    "x",
+    "human",
+    "[",
+    [],
+    {},
+    [1, 2],
+    [10**9],
+    ["x"],
+    "uct:sims=-1",
+    "\u202e" * 3,
+    "y" * 5000,
+]
 
 
 def test_random_commands_are_refused_or_carried_out_and_leave_the_table_sound(server, capfd):
@@ -206,12 +247,28 @@ def test_random_commands_are_refused_or_carried_out_and_leave_the_table_sound(se
 
 def test_bytes_that_are_no_requests_end_their_connection_and_nothing_else(server, capfd):
     rng = generator(1, "bytes")
-    heads = [b"", b"GET / HTTP/1.1\r\n", b"POST /api/tables HTTP/1.1\r\n", b"GET " + b"x" * 70_000, b"\x16\x03\x01\x02\x00", b"PUT / HTTP/1.1\r\nHost: x\r\n\r\n"]
-    tails = [b"\r\n\r\n", b"Content-Length: -1\r\n\r\n", b"Content-Length: 99999999999\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", b"Host: a\r\nHost: b\r\n\r\n"]
+    heads = [
+        b"",
+        b"GET / HTTP/1.1\r\n",
+        b"POST /api/tables HTTP/1.1\r\n",
+        b"GET " + b"x" * 70_000,
+        b"\x16\x03\x01\x02\x00",
+        b"PUT / HTTP/1.1\r\nHost: x\r\n\r\n",
+    ]
+    tails = [
+        b"\r\n\r\n",
+        b"Content-Length: -1\r\n\r\n",
+        b"Content-Length: 99999999999\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"Host: a\r\nHost: b\r\n\r\n",
+    ]
     for _ in range(300):
         noise = bytes(below(rng, 256) for _ in range(below(rng, 200)))
         data = heads[below(rng, len(heads))] + noise[: below(rng, 2) * 200] + tails[below(rng, len(tails))]
-        with socket.create_connection(("127.0.0.1", server.port), timeout=LONGEST) as connection, contextlib.suppress(OSError):
+        with (
+            socket.create_connection(("127.0.0.1", server.port), timeout=LONGEST) as connection,
+            contextlib.suppress(OSError),
+        ):
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)
             answer = connection.recv(1 << 16)
@@ -225,8 +282,9 @@ def test_bytes_that_are_no_requests_end_their_connection_and_nothing_else(server
 
 @pytest.mark.parametrize(
     "text",
-    ["uci:stockfish", 'gtp:"gnugo --mode gtp"', "syzygy:/tmp", "alphabeta:depth=2,eval=/etc/passwd", "alphabeta:depth=2,book=/etc/passwd",
-     "net:/etc", "net:../x,sims=2", "net:no_such,sims=2", "human:x=1", "x" * 400, "alphabeta:depth=2\n"],
+    ["uci:stockfish", 'gtp:"gnugo --mode gtp"', "syzygy:/tmp", "alphabeta:depth=2,eval=/etc/passwd",
+     "alphabeta:depth=2,book=/etc/passwd", "net:/etc",
+     "net:../x,sims=2", "net:no_such,sims=2", "human:x=1", "x" * 400, "alphabeta:depth=2\n"],
 )  # fmt: skip
 def test_programs_and_files_are_named_on_the_command_line_alone(server, text):
     status, answer = post(server, "/api/tables", {"game": FIRST, "seats": ["human", text]})
@@ -236,7 +294,9 @@ def test_programs_and_files_are_named_on_the_command_line_alone(server, text):
         assert post(server, f"/api/tables/{name}/{command}", given)[0] == 400
 
 
-@pytest.mark.parametrize("text", ["./x.py", "/etc/passwd", "tree:/etc/passwd", "tree:x.json", "../games/nim.py", "", "x" * 400])
+@pytest.mark.parametrize(
+    "text", ["./x.py", "/etc/passwd", "tree:/etc/passwd", "tree:x.json", "../games/nim.py", "", "x" * 400]
+)
 def test_games_are_the_programs_own_or_named_on_the_command_line(server, text):
     status, answer = post(server, "/api/tables", {"game": text})
     assert status == 400 and answer["error"]
@@ -278,12 +338,21 @@ def test_a_game_is_played_to_its_end_and_each_page_is_sent_the_same(server):
     assert first == second and first["state"]["outcome"] == list(table.at.outcome) and first["moves"]["moves"] == []
 
 
-def test_a_move_for_a_position_that_is_no_longer_shown_is_refused(server):
+def test_a_move_for_a_position_that_is_no_longer_shown_is_dropped(server):
     name, table = begin(server, seats=["human", "human"])
     assert post(server, f"/api/tables/{name}/play", {"node": 0, "action": 4})[0] == 200
-    status, answer = post(server, f"/api/tables/{name}/play", {"node": 0, "action": 4})
-    assert status == 400 and "changed" in answer["error"] and table.at.ply == 1
+    status, answer = post(server, f"/api/tables/{name}/play", {"node": 0, "action": 0})
+    assert status == 200 and "changed" in answer["dropped"] and table.at.ply == 1
     assert post(server, f"/api/tables/{name}/play", {"node": table.at.number, "action": 4})[0] == 400
+
+
+def test_a_move_is_typed_by_its_name_or_as_in_books(server):
+    _, table = begin(server, CHESS, seats=["human", "human"])
+    for word in ("e2e4", "e5", "Nf3"):
+        table.command("type", {"node": table.at.number, "word": word})
+    assert [row[2] for row in table.data()["nodes"]] == ["", "e4", "e5", "Nf3"]
+    with pytest.raises(UserError, match="Ke4"):
+        table.command("type", {"node": table.at.number, "word": "Ke4"})
 
 
 def test_taking_back_takes_the_answer_too_and_the_variation_stays(server):
@@ -380,7 +449,10 @@ def test_resigning_loses(server):
 # ── values ──
 
 
-@pytest.mark.parametrize(("game", "text"), [(FIRST, "uct:sims=50"), (FIRST, "alphabeta:depth=2"), (FIRST, "net:tic_tac_toe/small,sims=8"), (FIRST, "solver")])
+@pytest.mark.parametrize(
+    ("game", "text"),
+    [(FIRST, "uct:sims=50"), (FIRST, "alphabeta:depth=2"), (FIRST, "net:tic_tac_toe/small,sims=8"), (FIRST, "solver")],
+)
 def test_an_analysis_grows_and_ends_when_it_is_closed(game, text):
     game = load(game)
     searching = progress(analyst(text, game), game.initial())
@@ -392,7 +464,7 @@ def test_an_analysis_grows_and_ends_when_it_is_closed(game, text):
         if len(nodes) == 4:
             break
     searching.close()
-    assert nodes == sorted(nodes) and nodes[0] > 0
+    assert nodes and nodes == sorted(nodes) and nodes[0] > 0
 
 
 def test_an_analysis_is_sent_recorded_and_follows_the_position(server):
@@ -421,7 +493,9 @@ def test_the_solver_names_the_move_that_gave_the_value_away(server):
     game = load(FIRST)
     for word in ("a1", "b1"):  # a draw at best for a1; b1 loses to a well-known fork
         table.command("play", {"node": table.at.number, "action": game.action(table.at.state, word)})
-    until(lambda: table.at.exact is not None and table.tree.root.exact is not None and table.at.parent.exact is not None)
+    until(
+        lambda: table.at.exact is not None and table.tree.root.exact is not None and table.at.parent.exact is not None
+    )
     rows = table.data()["nodes"]
     assert [row[6] for row in rows] == ["", "", "gave the draw away"]
     assert rows[2][4] == [1.0, -1.0]
@@ -447,7 +521,15 @@ def test_a_line_is_shown_without_changing_the_table(server):
 # ── files ──
 
 
-@pytest.mark.parametrize(("name", "form", "text"), [(FIRST, "txt", "b2 a1 c3"), (FIRST, "log", "b2 a1 c3"), (CHESS, "pgn", "e2e4 e7e5 g1f3"), ("go:size=5,komi=0.5", "sgf", "c3 b2")])
+@pytest.mark.parametrize(
+    ("name", "form", "text"),
+    [
+        (FIRST, "txt", "b2 a1 c3"),
+        (FIRST, "log", "b2 a1 c3"),
+        (CHESS, "pgn", "e2e4 e7e5 g1f3"),
+        ("go:size=5,komi=0.5", "sgf", "c3 b2"),
+    ],
+)
 def test_a_game_is_saved_and_opened_again(server, tmp_path, name, form, text):
     table_name, table = begin(server, name)
     table.command("analyse", {"on": False})
@@ -468,7 +550,9 @@ def test_a_game_is_saved_and_opened_again(server, tmp_path, name, form, text):
 def test_a_recorded_game_has_its_targets_and_values(server):
     game = load(FIRST)
     moves = [4, 0, 8]
-    record = make_record(game, moves, policies=[{4: 0.75, 0: 0.25}, None, None], utilities=[[0.5, -0.5]] * 3, players=["a", "b"])
+    record = make_record(
+        game, moves, policies=[{4: 0.75, 0: 0.25}, None, None], utilities=[[0.5, -0.5]] * 3, players=["a", "b"]
+    )
     table = Table(server.choosing, game, ["human", "human"], analysed=True)
     table.show_record(record, "a record")
     table.command("analyse", {"on": False})

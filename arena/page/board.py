@@ -10,6 +10,7 @@ from arena.page.clicks import last_move, moves
 from games import CHANCE, Game
 from games.drawing import CELL, Cell, elements, layers
 from games.engine.diagram import Diagram
+from games.formats.words import written
 from games.types import GameState
 
 
@@ -35,9 +36,7 @@ def picture(diagram: Diagram, turned: bool = False) -> dict[str, Any]:
 def from_behind(diagram: Diagram) -> Diagram:
     """As the player on the other side sees it."""
     cells = [row[::-1] for row in diagram.cells[::-1]]
-    return replace(
-        diagram, cells=cells, left=diagram.left[::-1], top=diagram.top[::-1], bottom=diagram.bottom[::-1]
-    )
+    return replace(diagram, cells=cells, left=diagram.left[::-1], top=diagram.top[::-1], bottom=diagram.bottom[::-1])
 
 
 def choices(game: Game, state: GameState, actions: Sequence[int]) -> dict[str, Any]:
@@ -54,7 +53,7 @@ def choices(game: Game, state: GameState, actions: Sequence[int]) -> dict[str, A
         "moves": [
             {
                 "action": move.action,
-                "name": game.names[move.action],
+                "name": written(game, state, [move.action])[0],
                 "paths": [[key(cell) for cell in path] for path in move.paths],
                 "origin": None if move.origin is None else key(move.origin),
                 "cells": [key(cell) for cell in move.cells],

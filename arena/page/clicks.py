@@ -2,9 +2,9 @@
 
     moves(game, state, actions)          # of each action its paths: the cells to be clicked, one after the other
 
-No game declares this. A path follows from the diagrams before and after the action: a piece that leaves one cell and comes to another is
-clicked there and then here; what is placed is clicked where it comes to stand; what is taken away, where it stood. Actions that change
-no cell (a pass, dice) have no path and are buttons.
+No game declares this. A path follows from the diagrams before and after the action: a piece that leaves one cell and comes to
+another is clicked there and then here; what is placed is clicked where it comes to stand; what is taken away, where it stood. Actions
+that change no cell (a pass, dice) have no path and are buttons.
 
 Laws: every path leads to one action, or to several between which the page asks (a promotion); no path is the beginning of another.
 """

@@ -30,7 +30,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from arena.page.choosing import Choosing
 from arena.page.files import MOST_BYTES, forms, of_run, read, saved
-from arena.page.table import Table
+from arena.page.table import Stale, Table
 from base.errors import UserError, short
 from base.reading import json_of
 from checkpoints import folders
@@ -121,7 +121,8 @@ class PageServer(ThreadingHTTPServer):
         seats = given.get("seats", ["human"] * game.players)
         if not all(type(each) is str for each in seats):
             raise UserError("seats: expected texts")
-        records, title, number = [], "", 0
+        records: list[Any] = []
+        title, number = "", 0
         if "file" in given or "run" in given:
             records, title, number = self._recorded(game, given)
         start = game.parse(given["position"]) if given.get("position") else None
@@ -279,7 +280,11 @@ class Handler(BaseHTTPRequestHandler):
                     raise UserError("line: expected node and actions")
                 self._send_json(table.line(node, actions, given.get("turned") is True))
                 return
-            table.command(match[2], given)
+            try:
+                table.command(match[2], given)
+            except Stale as dropped:
+                self._send_json({"dropped": str(dropped)})
+                return
             self._send_json({})
         else:
             raise Missing(f"nothing at {short(unquote(path))}")

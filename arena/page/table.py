@@ -22,11 +22,13 @@ from arena.page.thinking import Analysis, Found, Order, as_data, utilities
 from arena.page.tree import Node, Tree
 from arena.players import Forfeit, Player, make_player
 from arena.referee import forfeit_utilities
-from base.errors import UserError
+from base.errors import UserError, short
 from base.seeds import derive, generator
 from classical.eval import default_eval
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game
+from games.choice import Choice
+from games.formats.words import action_of
 from games.record import GameRecord, make_record
 from games.types import GameState
 
@@ -34,8 +36,14 @@ SECONDS = 60.0  # of one analysis
 SWEEP = 0.5  # of each position where a whole game is analysed
 EXACT_NODES, EXACT_SECONDS = 2_000_000, 2.0
 SHORT_GAME = 80  # plies: the solver is on by default
+LONGEST_WORD = 60
 LINE = 60  # actions of a line that is shown on the board
 MISTAKE = 0.2  # of a utility that is lost by one move
+SEEN = 0.01  # of the visits of the best action: with fewer a value says little
+
+
+class Stale(UserError):
+    """The position has changed since the person saw it: nothing is done, and nobody is to blame."""
 
 
 class Table:
@@ -110,12 +118,18 @@ class Table:
     def do_play(self, node: int, action: int) -> None:
         """A move of a person, or the dice as entered. `node`: the position that the person saw."""
         if self.tree.at(node) is not self.at:
-            raise UserError("the position has changed since")
+            raise Stale("the position has changed since")
         if self.busy is not None:
-            raise UserError("a player is choosing; take back, or stop the players, to move yourself")
+            raise Stale("a player is choosing; take back, or stop the players, to move yourself")
         if self.at.mover == CHANCE and not self.asks_dice and self.is_playing:
-            raise UserError("the page rolls the dice")
+            raise Stale("the page rolls the dice")
         self._go(self.tree.play(self.at, action))
+
+    def do_type(self, node: int, word: str) -> None:
+        """A move by its name, in chess also as in books."""
+        if len(word) > LONGEST_WORD:
+            raise UserError(f"type: expected a move's name, got {short(repr(word))}")
+        self.do_play(node, action_of(self.game, self.tree.at(node).state, word.strip()))
 
     def do_undo(self) -> None:
         """Back to the last decision of a person, or one move back where there is none."""
@@ -233,7 +247,7 @@ class Table:
             node = self.tree.nodes[number]
             mover = node.mover
             assert mover is not None
-            node.utilities, node.source = utilities(self.game, mover, found.choice), self.analysis.text
+            node.utilities, node.scores = utilities(self.game, mover, found.choice), scores(found.choice)
             if found.choice.proven and node.utilities is not None:
                 node.exact = node.utilities
             if node is self.at:
@@ -298,7 +312,7 @@ class Table:
                 return
             self.busy = None
             if node.utilities is None and choice.actions and any(each.value is not None for each in choice.actions):
-                node.utilities, node.source = utilities(self.game, seat, choice), self.seats[seat]
+                node.utilities, node.scores = utilities(self.game, seat, choice), scores(choice)
             self._go(self.tree.play(node, choice.action))
             self._tell()
 
@@ -403,7 +417,7 @@ class Table:
         found = [
             node.number,
             None if parent is None else parent.number,
-            "" if node.action is None else self.game.names[node.action],
+            node.name,
             node.mover,
             _rounded(node.outcome or node.exact or node.utilities),
             node.outcome is not None or node.exact is not None,
@@ -473,7 +487,7 @@ class Table:
                     node.target = dict(zip(actions.tolist(), probabilities.tolist(), strict=True))
                 values = record.utilities[ply]
                 if len(values) == self.game.players and np.isfinite(values).all():
-                    node.utilities, node.source = tuple(values.tolist()), "the record"
+                    node.utilities = tuple(values.tolist())
                 node = self.tree.play(node, action)
             if record.outcome is not None and node.outcome is None:
                 node.outcome, node.ending = record.outcome, record.ending
@@ -486,6 +500,7 @@ class Table:
 
 COMMANDS: dict[str, dict[str, type]] = {
     "play": {"node": int, "action": int},
+    "type": {"node": int, "word": str},
     "undo": {},
     "go": {"node": int},
     "resume": {},
@@ -517,11 +532,20 @@ def verdict(game: Game, before: Node, after: Node) -> str:
             words = {(1.0, 0.0): "gave the win away", (1.0, -1.0): "lost a won game", (0.0, -1.0): "gave the draw away"}
             return words.get((was, now), f"gave {was - now:g} away")
         return f"gave {game.shown(was - now).lstrip('+')} away"
-    known = after.outcome or after.utilities
-    if before.utilities is None or known is None:
+    if after.action not in before.scores or game.has_payoffs:
         return ""
-    lost = before.utilities[mover] - known[mover]
+    lost = max(before.scores.values()) - before.scores[after.action]
     return "??" if lost > 2 * MISTAKE else "?" if lost > MISTAKE else ""
+
+
+def scores(choice: Choice) -> dict[int, float]:
+    """The values, for the mover, of the actions that one search looked at closely enough to compare them."""
+    most = max((each.visits or 0 for each in choice.actions), default=0)
+    return {
+        each.action: each.value
+        for each in choice.actions
+        if each.value is not None and (each.visits is None or each.visits >= SEEN * most)
+    }
 
 
 def _is_choice(node: Node) -> bool:

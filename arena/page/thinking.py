@@ -20,6 +20,7 @@ from classical.alphabeta.player import Search
 from classical.alphabeta.settings import MAX_DEPTH
 from games import CHANCE, Game
 from games.choice import Choice
+from games.formats.words import written
 from games.types import GameState
 from mcts.player import TreePlayer
 from mcts.root import principal_variation
@@ -96,9 +97,9 @@ def _deepening(thinker: AlphaBeta, state: GameState) -> Iterator[Found]:
     thread.start()
     try:
         wait = FIRST
-        while thread.is_alive():
+        while wait:
             thread.join(wait)
-            wait = EVERY
+            wait = EVERY if thread.is_alive() else 0
             if search.roots:
                 choice = search.choice(time.perf_counter() - start)
                 yield Found(choice, {choice.action: choice.pv})
@@ -213,14 +214,14 @@ def as_data(game: Game, state: GameState, found: Found) -> dict[str, Any]:
         rows.append(
             {
                 "action": each.action,
-                "name": game.names[each.action],
+                "name": written(game, state, [each.action])[0],
                 "value": each.value,
                 "utilities": values,
                 "bound": each.bound,
                 "visits": each.visits,
                 "prior": each.prior,
                 "line": list(found.lines.get(each.action, ())),
-                "names": [game.names[action] for action in found.lines.get(each.action, ())],
+                "names": written(game, state, found.lines.get(each.action, ())),
             }
         )
     return {

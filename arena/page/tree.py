@@ -7,6 +7,7 @@ from typing import Any
 
 from base.errors import UserError
 from games import Game
+from games.formats.words import written
 from games.types import GameState
 
 MOST = 20_000  # positions of one table
@@ -20,6 +21,8 @@ class Node:
     parent: Node | None
     action: int | None
     """The one that leads there."""
+    name: str
+    """Of that action, as people read it."""
     state: GameState
     ply: int
     mover: int | None
@@ -28,8 +31,8 @@ class Node:
     """The child visited last: the line goes on there."""
     utilities: tuple[float, ...] | None = None
     """Every player's, as a search expects them."""
-    source: str = ""
-    """Whose search."""
+    scores: dict[int, float] = field(default_factory=dict)
+    """For the mover, of the actions that the same search compared."""
     exact: tuple[float, ...] | None = None
     """Every player's, from the solver."""
     unsolved: bool = False
@@ -51,7 +54,7 @@ class Tree:
         self.game = game
         self.has_own_start = start is not None
         state = game.initial() if start is None else start
-        self.root = Node(0, None, None, state, 0, game.to_move(state))
+        self.root = Node(0, None, None, "", state, 0, game.to_move(state))
         self.nodes = [self.root]
         self._settle(self.root)
 
@@ -66,7 +69,8 @@ class Tree:
         if len(self.nodes) >= MOST:
             raise UserError(f"expected at most {MOST} positions in one game, got more; begin another")
         state = self.game.result(node.state, action)
-        child = Node(len(self.nodes), node, action, state, node.ply + 1, self.game.to_move(state))
+        name = written(self.game, node.state, [action])[0]
+        child = Node(len(self.nodes), node, action, name, state, node.ply + 1, self.game.to_move(state))
         self.nodes.append(child)
         node.children.append(child)
         node.chosen = child

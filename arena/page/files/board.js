@@ -37,6 +37,7 @@ export class Board {
     const [x, y, width, height] = picture.box;
     this.root.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
     this.root.style.aspectRatio = `${width} / ${height}`;
+    this.root.style.maxWidth = `${width * (["table", "text"].includes(picture.surface) ? 1 : 2.1)}px`;
     this.root.style.setProperty("--ratio", (width / height).toFixed(4));
     this.layers.ground.replaceChildren(...drawn(picture.ground));
     this.layers.under.replaceChildren(...last.map((cell) => this.area(cell, "last")));
@@ -258,7 +259,7 @@ export class Board {
       return [svg("line", { class: "ring", x1: cx - dx, y1: cy - dy, x2: cx + dx, y2: cy + dy, stroke: colour, "stroke-width": 4 + 4 * weight, opacity })];
     }
     const r = 0.36 * Math.min(width, height);
-    const words = svg("text", { x: cx, y: cy, "font-size": 11.5 });
+    const words = svg("text", { x: cx, y: cy, "font-size": 9.5 });
     words.textContent = label;
     return [svg("g", { class: "ring" }, svg("circle", { cx, cy, r, fill: colour, opacity }), words)];
   }

@@ -59,6 +59,7 @@ export async function newGame(initial, opened) {
   let chosen = null;
   const fill = async () => {
     wrong.textContent = "";
+    places.replaceChildren();
     try {
       const { players, seats } = await ask(`api/players?game=${encodeURIComponent(field.text())}`);
       chosen = Array.from({ length: seats }, (_, seat) => (seat === 0 ? "human" : players[Math.min(2, players.length - 1)].text));

@@ -72,7 +72,7 @@ function onState(data) {
   const moved = !state || state.at !== data.at;
   state = data;
   nodes = data.nodes.map(panels.node);
-  for (const each of nodes) if (each.parent !== null) nodes[each.parent].children.push(each);
+  panels.number(nodes);
   busySince = data.busy ? performance.now() - 1000 * data.busy.seconds : 0;
   if (moved) {
     offered = found = null;
@@ -173,7 +173,7 @@ function fillSelects() {
   const names = state.seats.map((_, seat) => panels.nameOf(state, seat));
   if ($("viewer").dataset.key !== `${names}`) {
     $("viewer").dataset.key = `${names}`;
-    $("viewer").replaceChildren(...names.map((name, seat) => el("option", { value: seat }, name === "you" || name.startsWith("player") ? name : `${name} (${seat})`)));
+    $("viewer").replaceChildren(...names.map((name, seat) => el("option", { value: seat }, state.seats[seat].text === "human" || state.names.length ? name : `${name} (${state.colours[seat] || seat})`)));
   }
   $("viewer").value = viewer();
 }
@@ -326,12 +326,8 @@ $("viewer").onchange = (event) => {
 $("typed").onsubmit = async (event) => {
   event.preventDefault();
   const word = $("word").value.trim();
-  if (!word || !offered) return;
-  const exact = offered.moves.filter((each) => each.name === word);
-  const alike = exact.length ? exact : offered.moves.filter((each) => each.name.toLowerCase() === word.toLowerCase());
-  if (alike.length !== 1) return banner(`“${word}” is no legal move here`, true);
-  $("word").value = "";
-  await send("play", { node: state.at, action: alike[0].action });
+  if (!word || !state) return;
+  if (await send("type", { node: state.at, word })) $("word").value = "";
 };
 $("dialog").addEventListener("cancel", () => {});
 setInterval(() => state?.busy && drawStatus(), 500);

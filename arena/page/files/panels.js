@@ -8,6 +8,22 @@ export const node = (row) => {
   return { number, parent, name, mover, values, exact, verdict, over, hints, children: [] };
 };
 
+// Children of each node, and the number of its round: it grows where the turn comes back to an earlier seat.
+export function number(nodes) {
+  nodes[0].round = 1;
+  nodes[0].last = null;
+  for (const each of nodes) {
+    if (each.parent === null) continue;
+    const parent = nodes[each.parent];
+    parent.children.push(each);
+    each.by = parent.mover;
+    const isTurn = each.by !== -1;
+    each.begins = isTurn && (parent.last === null || each.by < parent.last);
+    each.round = parent.round + (each.begins && parent.last !== null ? 1 : 0);
+    each.last = isTurn ? each.by : parent.last;
+  }
+}
+
 export const COLOURS = ["#1f5fa8", "#d1661a", "#2e8b57", "#7a4fa3", "#b8860b", "#c8442f"];
 const CHIPS = { black: "#2b3038", white: "#fdfdfb", red: "#c8442f", yellow: "#edc343", blue: "#2a68b0", orange: "#d1661a", green: "#2e8b57", purple: "#7a4fa3" };
 
@@ -23,7 +39,7 @@ export function nameOf(state, seat) {
   if (state.names.length) return state.names[seat] || `player ${seat}`;
   const humans = state.seats.filter((each) => each.text === "human").length;
   if (state.seats[seat].text !== "human") return state.seats[seat].shown;
-  return humans === 1 ? "you" : `player ${seat}`;
+  return humans === 1 ? "you" : state.colours[seat] || `player ${seat}`;
 }
 
 // ── seats ──
@@ -77,7 +93,7 @@ export function candidates(state, found, viewer, hover) {
     const bound = row.bound === "upper" || row.bound === "lower" ? "≈" : row.bound === "exact" && found.proven ? "=" : "";
     return el(
       "tr",
-      { class: i === 0 ? "best" : "", onclick: () => hover.play(row.action), onmouseenter: () => row.line.length && hover.show(row.line), onmouseleave: () => hover.end() },
+      { class: i === 0 ? "best" : has("visits") && row.visits < 0.01 * found.candidates[0].visits ? "few" : "", onclick: () => hover.play(row.action), onmouseenter: () => row.line.length && hover.show(row.line), onmouseleave: () => hover.end() },
       el("td", {}, row.name), el("td", {}, utility === null || utility === undefined ? "" : bound + value(state, utility)),
       has("visits") ? el("td", {}, (row.visits ?? 0).toLocaleString("en")) : null,
       has("prior") ? el("td", {}, row.prior === null ? "" : `${(100 * row.prior).toFixed(1)}%`) : null,
@@ -98,12 +114,13 @@ export function rings(state, found, moves, shown, viewer) {
   const most = Math.max(...shares, 1e-9);
   return found.candidates
     .map((row, i) => ({ row, weight: shares[i] / most, share: shares[i], isBest: shown === "search" ? i === 0 : shares[i] === most }))
+    .filter(({ row }) => shown === "policy" || row.visits !== 0)
     .filter(({ row, weight }) => byAction.has(row.action) && weight > (byAction.get(row.action).origin ? 0.2 : 0.04))
     .slice(0, moves.some((move) => move.origin) ? 4 : 12)
     .reverse()
     .map(({ row, weight, share, isBest }) => {
       const utility = row.utilities ? row.utilities[viewer] : viewer === found.mover ? row.value : null;
-      return { move: byAction.get(row.action), weight, isBest, label: shown === "policy" ? percent(share) : value(state, utility) };
+      return { move: byAction.get(row.action), weight, isBest, label: shown === "policy" ? percent(share) : value(state, utility).replace("0.", ".") };
     });
 }
 
@@ -143,7 +160,8 @@ export function curve(state, nodes, viewer, go, hidden) {
   root.replaceChildren(...parts);
   root.onclick = (event) => {
     const box = root.getBoundingClientRect();
-    go(state.line[Math.round(((event.clientX - box.left) / box.width) * width)]);
+    const at = Math.round(((event.clientX - box.left) / box.width) * width);
+    go(state.line[Math.min(Math.max(at, 0), state.line.length - 1)]);
   };
 }
 
@@ -155,26 +173,22 @@ export function moves(state, nodes, go) {
   const word = (each) => {
     const kind = each.verdict === "?" ? "mistake" : each.verdict && verdicts ? "blunder" : "";
     const mark = verdicts && (each.verdict === "?" || each.verdict === "??") ? each.verdict : "";
-    const words = [el("a", { class: `${each.number === state.at ? "at" : ""} ${verdicts ? kind : ""} ${each.byChance ? "roll" : ""}`, "data-node": each.number, onclick: () => go(each.number) }, each.name + mark)];
+    const words = [el("a", { class: `${each.number === state.at ? "at" : ""} ${verdicts ? kind : ""} ${each.by === -1 ? "roll" : ""}`, "data-node": each.number, onclick: () => go(each.number) }, each.name + mark)];
     if (verdicts && each.verdict.length > 2) words.push(el("span", { class: "verdict" }, each.verdict));
     return words;
   };
   const out = el("div");
-  const work = [{ first: nodes[0].children[0], into: out, ply: 1 }];
-  for (const each of nodes) for (const child of each.children) child.byChance = each.mover === -1;
+  const work = [{ first: nodes[0].children[0], into: out }];
   while (work.length) {
-    let { first, into, ply } = work.pop();
-    let seen = null;
-    for (let at = first; at; at = at.children[0], ply += 1) {
-      const mover = nodes[at.parent].mover;
-      if (mover !== seen && (mover === 0 || seen === null || state.players > 2)) into.append(el("span", { class: "number" }, `${ply}.`));
-      seen = mover === -1 ? seen : mover;
+    const { first, into } = work.pop();
+    for (let at = first; at; at = at.children[0]) {
+      if (at.begins) into.append(el("span", { class: "number" }, `${at.round}.`));
+      else if (at === first && at.by !== -1) into.append(el("span", { class: "number" }, `${at.round}. …`));
       into.append(...word(at), " ");
-      const others = at === first && into !== out ? [] : nodes[at.parent].children.slice(1);
-      for (const other of others) {
+      for (const other of at === first && into !== out ? [] : nodes[at.parent].children.slice(1)) {
         const variation = el("div", { class: "variation" });
         into.append(variation);
-        work.push({ first: other, into: variation, ply });
+        work.push({ first: other, into: variation });
       }
     }
   }
