@@ -10,13 +10,15 @@ import subprocess
 import sys
 import threading
 import time
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
 
 from arena.page.server import MOST_TABLES, PageServer
-from arena.page.table import Table
+from arena.page.table import Table, verdict
 from arena.page.thinking import analyst, progress
+from arena.page.tree import Tree
 from base.errors import UserError
 from base.seeds import below, generator
 from classical.eval import default_eval
@@ -501,6 +503,25 @@ def test_the_solver_names_the_move_that_gave_the_value_away(server):
     assert rows[2][4] == [1.0, -1.0]
 
 
+def test_a_mistake_is_measured_by_one_search_or_by_the_values_before_and_after():
+    game = load(FIRST)
+    tree = Tree(game)
+    node, other = tree.play(tree.root, 4), tree.play(tree.root, 0)
+    assert verdict(game, tree.root, node) == ""
+    tree.root.utilities, tree.root.scores = (0.5, -0.5), {4: 0.5, 1: 0.2}
+    node.utilities = (-0.9, 0.9)  # by another search, of another depth: it does not count
+    assert verdict(game, tree.root, node) == ""
+    tree.root.scores[4] = 0.25
+    tree.root.scores[1] = 0.5
+    assert verdict(game, tree.root, node) == "?"
+    other.utilities = (0.0, 0.0)
+    assert verdict(game, tree.root, other) == "??"
+    tree.root.exact, other.exact = (0.0, 0.0), (0.0, 0.0)
+    assert verdict(game, tree.root, other) == ""
+    other.exact = (-1.0, 1.0)
+    assert verdict(game, tree.root, other) == "gave the draw away"
+
+
 def test_eval_is_shown_feature_by_feature_and_adds_up(server):
     _, table = begin(server, "connect_four", seats=["human", "human"])
     (_, mover, _, total), *rows = table.data()["eval"]
@@ -518,7 +539,27 @@ def test_a_line_is_shown_without_changing_the_table(server):
     assert post(server, f"/api/tables/{name}/line", {"node": 0, "actions": [3] * 7})[0] == 400
 
 
+@pytest.mark.parametrize("text", ["uct:sims=50", "alphabeta:depth=2", "net:tic_tac_toe/small,sims=8"])
+def test_a_searched_tree_is_drawn(server, text):
+    name, table = begin(server)
+    table.command("analyst", {"player": text})
+    table.command("analyse", {"on": False})
+    status, answer = post(server, f"/api/tables/{name}/tree", {"node": 0})
+    assert status == 200 and ElementTree.fromstring(answer["svg"]).tag.endswith("svg")
+    table.command("analyst", {"player": "random"})
+    assert post(server, f"/api/tables/{name}/tree", {"node": 0})[0] == 400
+
+
 # ── files ──
+
+
+def test_a_file_of_several_games_is_listed(server):
+    content = base64.b64encode(b"b2 a1 c3\na1 b2\n").decode()
+    status, answer = post(
+        server, "/api/tables", {"game": FIRST, "file": {"name": "two.txt", "content": content, "number": 1}}
+    )
+    assert status == 200 and len(answer["games"]) == 2
+    assert [node.name for node in server.tables[answer["table"]].tree.nodes] == ["", "a1", "b2"]
 
 
 @pytest.mark.parametrize(

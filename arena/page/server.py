@@ -6,6 +6,7 @@
     POST /api/tables                    a new table: {game, seats, …}; or from a file or a run
     POST /api/tables/ID/COMMAND         a command of `arena.page.table`
     POST /api/tables/ID/line            the board behind a line
+    POST /api/tables/ID/tree            a small searched tree of a position, as SVG
     GET  /api/tables/ID/events          server-sent events: `state`, `moves`, `found`
     GET  /api/tables/ID/save/FORM       the game as a file
 
@@ -274,6 +275,9 @@ class Handler(BaseHTTPRequestHandler):
             self._send_json(self.server.new_table(given))
         elif match := re.fullmatch(r"/api/tables/([0-9a-f]{8})/([a-z]{1,12})", path):
             table = self.server.table(match[1])
+            if match[2] == "tree" and type(given.get("node")) is int:
+                self._send_json({"svg": table.tree_picture(given["node"])})
+                return
             if match[2] == "line":
                 node, actions = given.get("node"), given.get("actions")
                 if type(node) is not int or type(actions) is not list:

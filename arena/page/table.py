@@ -18,7 +18,7 @@ from arena.openings import random_action
 from arena.page.board import choices, marks, picture
 from arena.page.choosing import HUMAN, Choosing, shown
 from arena.page.clicks import Changes
-from arena.page.thinking import Analysis, Found, Order, as_data, utilities
+from arena.page.thinking import Analysis, Found, Order, as_data, tree_picture, utilities
 from arena.page.tree import Node, Tree
 from arena.players import Forfeit, Player, make_player
 from arena.referee import forfeit_utilities
@@ -455,6 +455,13 @@ class Table:
             state = after
         return {"picture": picture(self.game.diagram(state), turned), "steps": steps}
 
+    def tree_picture(self, number: int) -> str:
+        """A small search of a position as a drawing, by the player that analyses."""
+        node = self.tree.at(number)
+        if not _is_choice(node):
+            raise UserError("tree: expected a position where a player is to move")
+        return tree_picture(self.analysis.text, self.game, node.state)
+
     # ── records ──
 
     def record(self) -> GameRecord:
@@ -532,9 +539,13 @@ def verdict(game: Game, before: Node, after: Node) -> str:
             words = {(1.0, 0.0): "gave the win away", (1.0, -1.0): "lost a won game", (0.0, -1.0): "gave the draw away"}
             return words.get((was, now), f"gave {was - now:g} away")
         return f"gave {game.shown(was - now).lstrip('+')} away"
-    if after.action not in before.scores or game.has_payoffs:
+    known = after.outcome or after.utilities
+    if after.action in before.scores:
+        lost = max(before.scores.values()) - before.scores[after.action]
+    elif before.utilities is not None and known is not None:
+        lost = before.utilities[mover] - known[mover]
+    else:
         return ""
-    lost = max(before.scores.values()) - before.scores[after.action]
     return "??" if lost > 2 * MISTAKE else "?" if lost > MISTAKE else ""
 
 

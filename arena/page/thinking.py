@@ -10,9 +10,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from arena.drawing import searched_tree, svg, thinned
 from arena.players import Player, make_player, parse_player
 from base.errors import UserError
 from classical.alphabeta import AlphaBeta
@@ -52,6 +53,25 @@ def analyst(text: str, game: Game) -> Player:
         except UserError:  # a method that shares out a known number of simulations
             return make_player(kind + options.text(resolved | changed | {"method": "puct"}), game)
     return make_player(text, game)
+
+
+TREES = {
+    "alphabeta": {"depth": 3, "ms": None, "nodes": None, "quiescence": False},
+    "uct": {"sims": 400, "ms": None},
+    "net": {"sims": 400, "ms": None},
+}
+LEVELS, WIDEST = 3, 4  # of a drawing
+
+
+def tree_picture(text: str, game: Game, state: GameState) -> str:
+    """A small search by the player, as SVG: its best moves, a few levels deep."""
+    kind, options, resolved = parse_player(text)
+    if kind not in TREES:
+        raise UserError(f"tree: expected a player of kind {', '.join(TREES)}, whose search is drawn, got {text}")
+    player = make_player(kind + options.text(resolved | TREES[kind]), game)
+    player.new_game()
+    _, drawing = searched_tree(player, state)
+    return svg(replace(drawing, root=thinned(drawing.root, LEVELS, WIDEST)))
 
 
 def progress(player: Player, state: GameState) -> Iterator[Found]:

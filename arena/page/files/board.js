@@ -101,7 +101,8 @@ export class Board {
     }
     if (this.clicked.length) for (const place of this.clicked) if (!next.has(place) && !start.has(place)) hits.push(...this.hit(place, "hit on"));
     this.layers.hits.replaceChildren(...hits);
-    const isFew = [...next.values()].every((found) => found.every(({ ends }) => ends)) && next.size <= 30;
+    const free = this.shown ? (this.shown.xs.length - 1) * (this.shown.ys.length - 1) - Object.keys(this.shown.cells).length : 0;
+    const isFew = [...next.values()].every((found) => found.every(({ ends }) => ends)) && next.size < 0.6 * free;
     const dots = this.clicked.length || (isFew && this.shown?.surface !== "holes" && this.shown?.surface !== "dots");
     this.layers.dots.replaceChildren(...(dots ? [...next.keys()].map((place) => this.dot(place, next.get(place))) : []));
   }

@@ -22,7 +22,7 @@ async function begin(given, opened) {
   try {
     const answer = await ask("api/tables", given);
     $("dialog").close();
-    opened(answer);
+    opened(answer, given);
   } catch (error) {
     if (wrong) wrong.textContent = error.message;
   } finally {
@@ -153,6 +153,22 @@ export async function runs(opened) {
   });
   show(el("h3", {}, "Runs"), found.length ? el("ul", {}, ...items) : el("p", { class: "small" }, "No runs with checkpoints in this folder: python -m train GAME makes one."), wrong,
     el("p", { class: "actions" }, el("button", { onclick: () => $("dialog").close() }, "Close")));
+}
+
+export async function tree(table, node) {
+  const wait = el("p", { class: "small" }, "searching …");
+  const place = el("div", { style: "overflow:auto;max-height:62vh;background:#fff;color:#22272e" });
+  show(el("h3", {}, "A searched tree"), wait, place, el("p", { class: "actions" }, el("button", { onclick: () => $("dialog").close() }, "Close"))).classList.add("wide");
+  $("dialog").addEventListener("close", () => $("dialog").classList.remove("wide"), { once: true });
+  try {
+    const { svg: text } = await ask(`api/tables/${table}/tree`, { node });
+    const picture = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+    wait.textContent = "Triangles up: the first player, down: the second. The three levels below the position, of each the four best moves.";
+    place.replaceChildren(document.importNode(picture, true));
+  } catch (error) {
+    wait.className = "wrong";
+    wait.textContent = error.message;
+  }
 }
 
 export function keys() {

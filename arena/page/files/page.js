@@ -25,8 +25,15 @@ async function send(command, given = {}) {
 
 // ── a table ──
 
-function open(answer) {
-  if (answer.games?.length) banner(`The file holds ${answer.games.length} games; this is one of them. Open it again for another, by number.`, true);
+function open(answer, given) {
+  const games = answer.games ?? [];
+  const select = $("games");
+  select.hidden = games.length === 0;
+  select.replaceChildren(...games.map((words, number) => el("option", { value: number, selected: number === given.file.number }, words)));
+  select.onchange = async () => {
+    const other = { ...given, file: { ...given.file, number: Number(select.value) } };
+    await ask("api/tables", other).then((found) => open(found, other), (error) => banner(error.message));
+  };
   location.hash = answer.table;
 }
 
@@ -121,6 +128,9 @@ const viewer = () => {
   return humans.length === 1 ? humans[0][1] : 0;
 };
 
+// What the analysis finds stays hidden until the game is over, also while a person looks back.
+const isHidden = () => state.hidden && !nodes[state.line.at(-1)].over;
+
 const isMine = () => {
   if (state.outcome || state.busy || state.mover === null) return false;
   if (state.mover === -1) return state.asks_dice || !state.playing;
@@ -155,7 +165,7 @@ function draw() {
   $("dicebox").hidden = !state.has_dice;
   $("text").value = state.text;
   fillSelects();
-  panels.moves(state, nodes, (number) => send("go", { node: number }));
+  panels.moves(state, nodes, isHidden(), (number) => send("go", { node: number }));
   panels.evaluation(state);
   drawFound();
   if (state.trouble) banner(state.trouble, false);
@@ -215,7 +225,7 @@ function drawButtons(can) {
 }
 
 function drawFound() {
-  const hidden = state.hidden && !state.outcome && hintAt !== state.at;
+  const hidden = isHidden() && hintAt !== state.at;
   $("hide").parentElement.title = "the analysis is recorded, and shown when the game is over";
   const hover = { show: showLine, end: endLine, play: (action) => isMine() && send("play", { node: state.at, action }) };
   panels.candidates(state, hidden ? null : found, viewer(), hover);
@@ -279,8 +289,9 @@ function hint() {
 
 function nextMistake() {
   const at = state.line.indexOf(state.at);
-  const next = state.line.slice(at + 1).find((number) => nodes[number].verdict);
-  if (next === undefined) banner("No mistake is known behind this move. “Analyse all” looks at every position.", true);
+  const next = [...state.line.slice(at + 1), ...state.line.slice(0, at)].find((number) => nodes[number].verdict);
+  if (isHidden()) banner("Mistakes are shown when the game is over.", true);
+  else if (next === undefined) banner("No mistake is known in this game. “Analyse all” looks at every position.", true);
   else send("go", { node: next });
 }
 
@@ -316,6 +327,7 @@ $("analyst").onchange = () => panels.choosePlayer($("analyst"), state.analyst, (
 $("hide").onchange = (event) => send("hide", { hidden: event.target.checked });
 $("solve").onchange = (event) => send("solve", { on: event.target.checked });
 $("dice").onchange = (event) => send("dice", { asks: event.target.checked });
+$("tree").onclick = () => dialogs.tree(table, state.at);
 $("sweep").onclick = () => send("sweep");
 $("mistake").onclick = nextMistake;
 $("rings").onchange = drawFound;

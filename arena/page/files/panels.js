@@ -93,7 +93,7 @@ export function candidates(state, found, viewer, hover) {
     const bound = row.bound === "upper" || row.bound === "lower" ? "≈" : row.bound === "exact" && found.proven ? "=" : "";
     return el(
       "tr",
-      { class: i === 0 ? "best" : has("visits") && row.visits < 0.01 * found.candidates[0].visits ? "few" : "", onclick: () => hover.play(row.action), onmouseenter: () => row.line.length && hover.show(row.line), onmouseleave: () => hover.end() },
+      { class: i === 0 ? "best" : has("visits") && row.visits < 0.01 * found.candidates[0].visits ? "few" : "", onclick: () => hover.play(row.action), onmouseenter: () => row.line.length && hover.show(row.line.slice(0, 12)), onmouseleave: () => hover.end() },
       el("td", {}, row.name), el("td", {}, utility === null || utility === undefined ? "" : bound + value(state, utility)),
       has("visits") ? el("td", {}, (row.visits ?? 0).toLocaleString("en")) : null,
       has("prior") ? el("td", {}, row.prior === null ? "" : `${(100 * row.prior).toFixed(1)}%`) : null,
@@ -167,9 +167,9 @@ export function curve(state, nodes, viewer, go, hidden) {
 
 // ── moves ──
 
-export function moves(state, nodes, go) {
+export function moves(state, nodes, hidden, go) {
   const box = $("moves");
-  const verdicts = !state.hidden;
+  const verdicts = !hidden;
   const word = (each) => {
     const kind = each.verdict === "?" ? "mistake" : each.verdict && verdicts ? "blunder" : "";
     const mark = verdicts && (each.verdict === "?" || each.verdict === "??") ? each.verdict : "";
