@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from arena.page.judging import verdict
 from arena.page.server import MOST_TABLES, PageServer
-from arena.page.table import Table, verdict
+from arena.page.table import Table
 from arena.page.thinking import analyst, progress
 from arena.page.tree import Tree
 from base.errors import UserError

@@ -5,6 +5,8 @@ board       a position as data for the page
 choosing    which players and games the page may name
 thinking    a search in the background, shown while it runs
 tree        the moves of a game, with variations
+judging     exact values, mistakes
+shown       what the page is sent of a table
 table       one game that is played or analysed
 files       games read and written
 server      HTTP: what is served, to whom

@@ -40,7 +40,7 @@ from games import Game
 FILES = Path(__file__).parent / "files"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 MOST_BODY = 2 * MOST_BYTES
-MOST_TABLES = 32
+MOST_TABLES = 8
 ALIVE = 15.0  # seconds between two events at most
 EVERY = 0.1  # between two events of an analysis
 HEADERS = {
@@ -186,6 +186,9 @@ class Handler(BaseHTTPRequestHandler):
             self._send_json({"error": str(error)[:1000]}, code)
         except OSError as error:
             self._send_json({"error": f"{error.strerror or error}"[:1000]}, 400)
+        except Exception as error:  # a bug: the page gets an answer, and the terminal one line
+            print(f"arena serve: {self.path[:80]!r}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            self._send_json({"error": f"the server failed: {type(error).__name__}"}, 500)
 
     def _check_caller(self) -> None:
         """This server by its own name, and this page: another name may be another page's way here (DNS rebinding)."""

@@ -9,37 +9,31 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from arena.openings import random_action
 from arena.page.board import choices, marks, picture
-from arena.page.choosing import HUMAN, Choosing, shown
-from arena.page.clicks import Changes
+from arena.page.choosing import HUMAN, Choosing
+from arena.page.judging import Judge, scores
+from arena.page.shown import colours_of, eval_data, table_data
 from arena.page.thinking import Analysis, Found, Order, as_data, tree_picture, utilities
 from arena.page.tree import Node, Tree
 from arena.players import Forfeit, Player, make_player
 from arena.referee import forfeit_utilities
 from base.errors import UserError, short
 from base.seeds import derive, generator
-from classical.eval import default_eval
-from classical.solver import Solver, Unsolved
 from games import CHANCE, Game
-from games.choice import Choice
 from games.formats.words import action_of
 from games.record import GameRecord, make_record
 from games.types import GameState
 
 SECONDS = 60.0  # of one analysis
 SWEEP = 0.5  # of each position where a whole game is analysed
-EXACT_NODES, EXACT_SECONDS = 2_000_000, 2.0
 SHORT_GAME = 80  # plies: the solver is on by default
 LONGEST_WORD = 60
 LINE = 60  # actions of a line that is shown on the board
-MISTAKE = 0.2  # of a utility that is lost by one move
-SEEN = 0.01  # of the visits of the best action: with fewer a value says little
 
 
 class Stale(UserError):
@@ -78,13 +72,12 @@ class Table:
         self.changed = threading.Condition(threading.RLock())
         self.used = time.monotonic()
         self.analysis = Analysis(game, self._report, self._fail, choosing.analyst(game))
-        self.colours = _colours(game)
+        self.colours = colours_of(game)
         self._compile()
         self._players: dict[int, tuple[str, Player, list[int]]] = {}
-        self._solver: Solver | None = None
         self._is_closed = False
-        for target in (self._play_on, self._solve_on):
-            threading.Thread(target=target, daemon=True).start()
+        threading.Thread(target=self._play_on, daemon=True).start()
+        self.judge = Judge(game, self._solved_path, self._tell, self.changed)
         self._follow()
 
     def _compile(self) -> None:
@@ -92,9 +85,9 @@ class Table:
         game, node = self.game, Tree(self.game, self.tree.root.state).root
         game.utility(node.state, stopped=True)
         choices(game, node.state, game.legal_actions(node.state))
-        while node.outcome is None and not _is_choice(node):
+        while node.outcome is None and not node.is_choice:
             node = Tree(game, game.result(node.state, game.legal_actions(node.state)[0])).root
-        self._eval_data(node)
+        eval_data(game, node)
 
     # ── commands ──
 
@@ -194,7 +187,7 @@ class Table:
 
     def do_sweep(self) -> None:
         """Half a second for each position of the line, then this one."""
-        orders = [Order(each.number, each.state, SWEEP) for each in self.tree.line(self.at) if _is_choice(each)]
+        orders = [Order(each.number, each.state, SWEEP) for each in self.tree.line(self.at) if each.is_choice]
         self.analyses = True
         self.analysis.ask([*orders, *self._orders()])
 
@@ -215,13 +208,17 @@ class Table:
             self.busy = None
 
     def _orders(self) -> list[Order]:
-        return [Order(self.at.number, self.at.state, SECONDS)] if _is_choice(self.at) else []
+        return [Order(self.at.number, self.at.state, SECONDS)] if self.at.is_choice else []
 
     def _follow(self) -> None:
         """The analysis turns to the position shown."""
         self.found = None
         self.found_version += 1
         self.analysis.ask(self._orders() if self.analyses else [])
+
+    def _solved_path(self) -> list[Node]:
+        """Of exact values: the position shown, and those before it, so that moves can be judged."""
+        return self.tree.path(self.at) if self.solves and self.game.rules.chance is None else []
 
     def _tell(self) -> None:
         with self.changed:
@@ -230,7 +227,7 @@ class Table:
 
     def close(self) -> None:
         """Its threads end. Nobody waits for one that compiles or searches."""
-        self._is_closed = True
+        self._is_closed = self.judge.is_closed = True
         self.analysis.close()
         if self.changed.acquire(timeout=0.2):
             self.changed.notify_all()
@@ -275,9 +272,7 @@ class Table:
                 seat, node = self._seat_to_choose(), self.at
                 assert seat is not None
                 if seat == CHANCE:
-                    rng = generator(self.seed, "dice", node.ply)
-                    self._go(self.tree.play(node, random_action(self.game, node.state, rng)))
-                    self._tell()
+                    self._move(node, random_action(self.game, node.state, generator(self.seed, "dice", node.ply)))
                     continue
                 self.busy = busy = (seat, time.time())
                 self._tell()
@@ -313,8 +308,14 @@ class Table:
             self.busy = None
             if node.utilities is None and choice.actions and any(each.value is not None for each in choice.actions):
                 node.utilities, node.scores = utilities(self.game, seat, choice), scores(choice)
-            self._go(self.tree.play(node, choice.action))
-            self._tell()
+            self._move(node, choice.action)
+
+    def _move(self, node: Node, action: int) -> None:
+        try:
+            self._go(self.tree.play(node, action))
+        except UserError as error:  # the tree is full
+            self.is_playing, self.trouble = False, str(error)
+        self._tell()
 
     def _player(self, seat: int, node: Node) -> Player:
         """The seat's player, which has seen all moves up to the node."""
@@ -333,108 +334,11 @@ class Table:
         seen[:] = actions
         return player
 
-    # ── exact values ──
-
-    def _solve_on(self) -> None:
-        """The thread of the solver: the position shown, and the ones before it, so that a move can be judged."""
-        while True:
-            with self.changed:
-                while not self._is_closed and not self._unsolved():
-                    self.changed.wait()
-                if self._is_closed:
-                    return
-                node = self._unsolved()[0]
-            try:
-                if self._solver is None:
-                    self._solver = Solver(self.game, nodes=EXACT_NODES, seconds=EXACT_SECONDS, positions=20_000)
-                found = self._solver.solve(node.state, "one").utilities
-            except (Unsolved, UserError):
-                found = None
-            with self.changed:
-                node.exact, node.unsolved = found, found is None
-                if found is not None:
-                    self._tell()
-
-    def _unsolved(self) -> list[Node]:
-        """The position shown before the others; late positions first, which are easier."""
-        if not self.solves or self.game.rules.chance is not None:
-            return []
-        open_ones = [
-            each
-            for each in self.tree.path(self.at)[::-1]
-            if _is_choice(each) and each.exact is None and not each.unsolved
-        ]
-        hard = [each for each in self.tree.path(self.at) if each.unsolved]
-        return open_ones if not hard else [each for each in open_ones if each.ply > hard[-1].ply]
-
     # ── what the page is sent ──
 
     def data(self, turned: bool = False) -> dict[str, Any]:
-        """The table, `turned` as seen from the other side, without the moves of the position and without what the analysis finds."""
-        with self.changed:
-            at, game = self.at, self.game
-            path = self.tree.path(at)
-            nodes = [self._node_data(each) for each in self.tree.nodes]
-            before = path[-2].state if len(path) > 1 else None
-            busy = (
-                None if self.busy is None else {"seat": self.busy[0], "seconds": round(time.time() - self.busy[1], 1)}
-            )
-            return {
-                "version": self.version,
-                "game": game.name,
-                "title": self.title,
-                "players": game.players,
-                "seats": [{"text": text, "shown": shown(text)} for text in self.seats],
-                "names": self.names,
-                "colours": self.colours,
-                "is_sum_zero": game.players == 2 and game.rules.zero_sum,
-                "scale": game.rules.payoff_scale,
-                "has_dice": game.rules.chance is not None,
-                "at": at.number,
-                "mover": at.mover,
-                "outcome": at.outcome,
-                "ending": at.ending,
-                "picture": picture(game.diagram(at.state), turned),
-                "last": [] if before is None else marks(game, before, at.state),
-                "text": game.text(at.state),
-                "nodes": nodes,
-                "line": [each.number for each in self.tree.line(at)],
-                "playing": self.is_playing,
-                "busy": busy,
-                "asks_dice": self.asks_dice,
-                "hidden": self.is_hidden,
-                "analyses": self.analyses,
-                "analyst": self.analysis.text,
-                "solves": self.solves,
-                "eval": self._eval_data(at),
-                "target": None if at.target is None else {str(action): share for action, share in at.target.items()},
-                "trouble": self.trouble,
-            }
-
-    def _node_data(self, node: Node) -> list[Any]:
-        """number, parent, name of the move, mover, utilities, exact utilities, verdict, outcome, hints"""
-        parent = node.parent
-        found = [
-            node.number,
-            None if parent is None else parent.number,
-            node.name,
-            node.mover,
-            _rounded(node.outcome or node.exact or node.utilities),
-            node.outcome is not None or node.exact is not None,
-            "" if parent is None else verdict(self.game, parent, node),
-            node.outcome is not None,
-            node.hints,
-        ]
-        return found
-
-    def _eval_data(self, node: Node) -> list[list[Any]] | None:
-        """Of each feature its name, value, weight and product, from the view of the mover."""
-        if not self.game.rules.feature_names or not _is_choice(node):
-            return None
-        weights = default_eval(self.game)
-        total = weights.value(self.game, node.state, int(node.mover or 0))
-        rows = [list(each) for each in weights.contributions(self.game, node.state, int(node.mover or 0))]
-        return [["", node.mover, 0.0, total], *rows]
+        """The table, without the moves of the position and without what the analysis finds."""
+        return table_data(self, turned)
 
     def choices(self, number: int) -> dict[str, Any]:
         """The legal moves of a position with their clicks."""
@@ -458,7 +362,7 @@ class Table:
     def tree_picture(self, number: int) -> str:
         """A small search of a position as a drawing, by the player that analyses."""
         node = self.tree.at(number)
-        if not _is_choice(node):
+        if not node.is_choice:
             raise UserError("tree: expected a position where a player is to move")
         return tree_picture(self.analysis.text, self.game, node.state)
 
@@ -523,64 +427,3 @@ COMMANDS: dict[str, dict[str, type]] = {
     "solve": {"on": bool},
 }
 """With their arguments."""
-
-
-def verdict(game: Game, before: Node, after: Node) -> str:
-    """What a move did to the value of its player: proven, in words; estimated, `?` or `??`."""
-    mover = before.mover
-    if mover is None or mover == CHANCE:
-        return ""
-    reached = after.outcome if after.outcome is not None and not after.ending else after.exact
-    if before.exact is not None and reached is not None:
-        was, now = before.exact[mover], reached[mover]
-        if now >= was - 1e-9:
-            return ""
-        if game.rules.zero_sum and game.players == 2 and set(game.rules.values) <= {-1.0, 0.0, 1.0}:
-            words = {(1.0, 0.0): "gave the win away", (1.0, -1.0): "lost a won game", (0.0, -1.0): "gave the draw away"}
-            return words.get((was, now), f"gave {was - now:g} away")
-        return f"gave {game.shown(was - now).lstrip('+')} away"
-    known = after.outcome or after.utilities
-    if after.action in before.scores:
-        lost = max(before.scores.values()) - before.scores[after.action]
-    elif before.utilities is not None and known is not None:
-        lost = before.utilities[mover] - known[mover]
-    else:
-        return ""
-    return "??" if lost > 2 * MISTAKE else "?" if lost > MISTAKE else ""
-
-
-def scores(choice: Choice) -> dict[int, float]:
-    """The values, for the mover, of the actions that one search looked at closely enough to compare them."""
-    most = max((each.visits or 0 for each in choice.actions), default=0)
-    return {
-        each.action: each.value
-        for each in choice.actions
-        if each.value is not None and (each.visits is None or each.visits >= SEEN * most)
-    }
-
-
-def _is_choice(node: Node) -> bool:
-    return node.outcome is None and node.mover is not None and node.mover != CHANCE
-
-
-def _rounded(values: Sequence[float] | None) -> list[float] | None:
-    return None if values is None else [round(float(each), 4) for each in values]
-
-
-def _colours(game: Game) -> list[str]:
-    """What each player's moves put on the board in a first random game: a colour, or ''."""
-    found = [""] * game.players
-    rng, state = generator(0, "colours"), game.initial()
-    with suppress(UserError):
-        for _ in range(min(game.rules.max_plies, 12 * game.players)):
-            mover = game.to_move(state)
-            if mover is None or all(found):
-                break
-            after = game.result(state, random_action(game, state, rng))
-            if mover != CHANCE and not found[mover]:
-                before, then = game.diagram(state), game.diagram(after)
-                symbols = [then.symbol(*cell) for cell in Changes.between(before, then).arrivals]
-                colours = {symbol.colour for symbol in symbols if symbol is not None and symbol.shape != "line"}
-                found[mover] = colours.pop() if len(colours) == 1 else ""
-            state = after
-    return found if len(set(found)) == len(found) else [""] * game.players

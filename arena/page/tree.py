@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from base.errors import UserError
-from games import Game
+from games import CHANCE, Game
 from games.formats.words import written
 from games.types import GameState
 
@@ -45,6 +45,11 @@ class Node:
     outcome: tuple[float, ...] | None = None
     choices: dict[str, Any] | None = None
     """What the page is sent of the moves, made once."""
+
+    @property
+    def is_choice(self) -> bool:
+        """A player is to move, not chance, and the game is not over."""
+        return self.outcome is None and self.mover is not None and self.mover != CHANCE
 
 
 class Tree:
