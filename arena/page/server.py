@@ -112,6 +112,30 @@ class PageServer(ThreadingHTTPServer):
 
     # ── answers ──
 
+    def posted(self, path: str, body: bytes) -> dict[str, Any]:
+        """What a request did."""
+        given = json_of(body, "request")
+        if not isinstance(given, dict):
+            raise UserError("expected a JSON object")
+        if path == "/api/tables":
+            return self.new_table(given)
+        match = re.fullmatch(r"/api/tables/([0-9a-f]{8})/([a-z]{1,12})", path)
+        if match is None:
+            raise Missing(f"nothing at {short(unquote(path))}")
+        table, node = self.table(match[1]), given.get("node")
+        if match[2] == "tree" and type(node) is int:
+            return {"svg": table.tree_picture(node)}
+        if match[2] == "line":
+            actions = given.get("actions")
+            if type(node) is not int or type(actions) is not list:
+                raise UserError("line: expected node and actions")
+            return table.line(node, actions, given.get("turned") is True)
+        try:
+            table.command(match[2], given)
+        except Stale as dropped:
+            return {"dropped": str(dropped)}
+        return {}
+
     def new_table(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """From a game's name and its seats; `file` {name, content, number}, or `run` {name, number}: a recorded game."""
         kinds = {"game": str, "seats": list, "seed": int, "analyse": bool, "position": str, "file": dict, "run": dict}
@@ -273,30 +297,9 @@ class Handler(BaseHTTPRequestHandler):
     # ── POST ──
 
     def _post(self, path: str) -> None:
-        given = self._body()
-        if path == "/api/tables":
-            self._send_json(self.server.new_table(given))
-        elif match := re.fullmatch(r"/api/tables/([0-9a-f]{8})/([a-z]{1,12})", path):
-            table = self.server.table(match[1])
-            if match[2] == "tree" and type(given.get("node")) is int:
-                self._send_json({"svg": table.tree_picture(given["node"])})
-                return
-            if match[2] == "line":
-                node, actions = given.get("node"), given.get("actions")
-                if type(node) is not int or type(actions) is not list:
-                    raise UserError("line: expected node and actions")
-                self._send_json(table.line(node, actions, given.get("turned") is True))
-                return
-            try:
-                table.command(match[2], given)
-            except Stale as dropped:
-                self._send_json({"dropped": str(dropped)})
-                return
-            self._send_json({})
-        else:
-            raise Missing(f"nothing at {short(unquote(path))}")
+        self._send_json(self.server.posted(path, self._body()))
 
-    def _body(self) -> dict[str, Any]:
+    def _body(self) -> bytes:
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         length = self.headers.get("Content-Length", "")
         if not re.fullmatch(r"\d{1,9}", length) or int(length) > MOST_BODY or self.headers.get("Transfer-Encoding"):
@@ -308,10 +311,7 @@ class Handler(BaseHTTPRequestHandler):
         if len(body) < int(length):
             self.close_connection = True
             raise UserError(f"expected {length} bytes, got {len(body)}")
-        found = json_of(body, "request")
-        if not isinstance(found, dict):
-            raise UserError("expected a JSON object")
-        return found
+        return body
 
     # ── sending ──
 

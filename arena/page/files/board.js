@@ -29,6 +29,7 @@ export class Board {
     this.picture = picture;
     this.last = last;
     this.preview = null;
+    this.layers.hits.style.display = this.layers.dots.style.display = "";
     this.draw(picture, last);
   }
 

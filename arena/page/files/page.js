@@ -83,6 +83,8 @@ function onState(data) {
   busySince = data.busy ? performance.now() - 1000 * data.busy.seconds : 0;
   if (moved) {
     offered = found = null;
+    lineShown = "";
+    line += 1;
     board.show(data.picture, data.last);
     board.offer([], {}, false);
   }
@@ -248,14 +250,21 @@ function flip(turned) {
 
 // ── lines on the board ──
 
+const OFTEN = 300; // milliseconds between two lines: the best one changes as the search goes on
+let lineShown = "", lineAt = 0;
+
 async function showLine(actions) {
+  const key = `${state.at}: ${actions}`;
+  if (key === lineShown || performance.now() - lineAt < OFTEN) return;
   const mine = ++line;
+  [lineShown, lineAt] = [key, performance.now()];
   const data = await ask(`api/tables/${table}/line`, { node: state.at, actions, turned: isTurned }).catch(() => null);
   if (data && mine === line) board.line(data);
 }
 
 function endLine() {
   line += 1;
+  [lineShown, lineAt] = ["", 0];
   board.endLine();
   drawFound();
 }

@@ -61,6 +61,7 @@ export function seats(state, players, send) {
 }
 
 export function choosePlayer(select, before, take) {
+  select.blur(); // keys are the page's again
   if (select.value !== "…") return take(select.value);
   const text = window.prompt("A player, as in alphabeta:depth=6 or uct:sims=1000", before === "human" ? "" : before);
   if (text) take(text.trim());
@@ -93,13 +94,14 @@ export function candidates(state, found, viewer, hover) {
     const bound = row.bound === "upper" || row.bound === "lower" ? "≈" : row.bound === "exact" && found.proven ? "=" : "";
     return el(
       "tr",
-      { class: i === 0 ? "best" : has("visits") && row.visits < 0.01 * found.candidates[0].visits ? "few" : "", onclick: () => hover.play(row.action), onmouseenter: () => row.line.length && hover.show(row.line.slice(0, 12)), onmouseleave: () => hover.end() },
+      { class: i === 0 ? "best" : has("visits") && row.visits < 0.01 * found.candidates[0].visits ? "few" : "", onclick: () => hover.play(row.action), onmouseenter: () => row.line.length && hover.show(row.line.slice(0, 12)) },
       el("td", {}, row.name), el("td", {}, utility === null || utility === undefined ? "" : bound + value(state, utility)),
       has("visits") ? el("td", {}, (row.visits ?? 0).toLocaleString("en")) : null,
       has("prior") ? el("td", {}, row.prior === null ? "" : `${(100 * row.prior).toFixed(1)}%`) : null,
       el("td", { class: "pv" }, row.names.slice(1, 9).join(" "))
     );
   });
+  $("candidates").onmouseleave = () => hover.end();
   $("candidates").replaceChildren(el("table", {}, el("thead", {}, head), el("tbody", {}, ...body)));
 }
 
