@@ -163,7 +163,7 @@ export async function tree(table, node) {
   try {
     const { svg: text } = await ask(`api/tables/${table}/tree`, { node });
     const picture = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-    wait.textContent = "Triangles up: the first player, down: the second. The three levels below the position, of each the four best moves.";
+    wait.textContent = "Three levels below the position, the four best moves of each.";
     place.replaceChildren(document.importNode(picture, true));
   } catch (error) {
     wait.className = "wrong";

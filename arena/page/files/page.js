@@ -107,6 +107,7 @@ function onMoves(data) {
 function onFound(data) {
   if (data && (!state || data.node !== state.at)) return;
   found = data;
+  if (found?.utilities && !nodes[state.at].exact) nodes[state.at].values = found.utilities;
   if (state) drawFound();
 }
 
@@ -152,7 +153,7 @@ function draw() {
   }
   drawStatus();
   $("note").textContent = state.picture.note;
-  $("flip").hidden = !["checkered", "lines", "squares", "green squares"].includes(state.picture.surface);
+  $("flip").hidden = !["checkered", "lines", "green squares"].includes(state.picture.surface);
   $("undo").disabled = state.line[0] === state.at;
   const has = state.seats.some((each) => each.text !== "human") || state.has_dice;
   $("resume").hidden = !has || Boolean(state.outcome);

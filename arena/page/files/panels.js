@@ -122,7 +122,7 @@ export function rings(state, found, moves, shown, viewer) {
     .reverse()
     .map(({ row, weight, share, isBest }) => {
       const utility = row.utilities ? row.utilities[viewer] : viewer === found.mover ? row.value : null;
-      return { move: byAction.get(row.action), weight, isBest, label: shown === "policy" ? percent(share) : value(state, utility).replace("0.", ".") };
+      return { move: byAction.get(row.action), weight, isBest, label: shown === "policy" ? percent(share) : value(state, utility).replace("0.", ".").replace(".00", "") || "0" };
     });
 }
 
