@@ -20,6 +20,7 @@ from arena.page.server import MOST_TABLES, PageServer
 from arena.page.table import Table
 from arena.page.thinking import analyst, progress
 from arena.page.tree import Tree
+from arena.players import make_player
 from base.errors import UserError
 from base.seeds import below, generator
 from classical.eval import default_eval
@@ -398,7 +399,13 @@ def test_what_a_player_answers_after_the_position_changed_is_dropped(server, mon
         def advance(self, action):
             pass
 
-    monkeypatch.setattr("arena.page.table.make_player", lambda text, game: Slow())
+    made = []
+
+    def make(text, game):
+        made.append(make_player(text, game) if made else Slow())
+        return made[-1]
+
+    monkeypatch.setattr("arena.page.table.make_player", make)
     table.command("play", {"node": 0, "action": 4})
     assert asked.wait(LONGEST)
     assert table.data()["busy"]["seat"] == 1
@@ -406,9 +413,12 @@ def test_what_a_player_answers_after_the_position_changed_is_dropped(server, mon
         table.command("play", {"node": table.at.number, "action": 0})
     table.command("undo", {})
     assert table.at is table.tree.root and table.busy is None
+    table.command("play", {"node": 0, "action": 4})
+    until(lambda: table.at.ply == 2)  # by another player: nobody waits for the slow one
+    reached = table.at
     may_answer.set()
     time.sleep(0.2)
-    assert table.at is table.tree.root and not table.trouble
+    assert table.at is reached and not table.trouble and len(made) == 2
 
 
 def test_a_player_that_fails_is_named_and_the_game_waits(server):

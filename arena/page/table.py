@@ -1,7 +1,7 @@
 """One game that is played, watched or analysed. Its commands are the methods of `COMMANDS`; whatever they change, the page is sent.
 
-A table has two threads: one in which players choose, and that of the analysis. A player that takes long delays nothing else; what it
-answers after the position has changed is dropped.
+Players choose in a thread of the table, the analysis and the solver work in others. A player that takes long delays nothing else: where
+the position changes, its thread is left to end by itself, and its answer is dropped.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Table:
         self._compile()
         self._players: dict[int, tuple[str, Player, list[int]]] = {}
         self._is_closed = False
-        threading.Thread(target=self._play_on, daemon=True).start()
+        self._begin_to_choose()
         self.judge = Judge(game, self._solved_path, self._tell, self.changed)
         self._follow()
 
@@ -203,9 +203,15 @@ class Table:
         self._follow()
 
     def _forget_choice(self) -> None:
-        if self.busy is not None:  # a player in the middle of a choice is left to end it, and another one made
+        if self.busy is not None:  # the player ends its choice in its own thread; another one is made for the seat
             self._players.pop(self.busy[0], None)
             self.busy = None
+            self._begin_to_choose()
+
+    def _begin_to_choose(self) -> None:
+        """A new thread; the one before ends by itself."""
+        self._chooser = threading.Thread(target=self._play_on, daemon=True)
+        self._chooser.start()
 
     def _orders(self) -> list[Order]:
         return [Order(self.at.number, self.at.state, SECONDS)] if self.at.is_choice else []
@@ -265,9 +271,9 @@ class Table:
         """The thread in which players choose and dice are rolled."""
         while True:
             with self.changed:
-                while not self._is_closed and self._seat_to_choose() is None:
+                while self._is_chooser() and self._seat_to_choose() is None:
                     self.changed.wait()
-                if self._is_closed:
+                if not self._is_chooser():
                     return
                 seat, node = self._seat_to_choose(), self.at
                 assert seat is not None
@@ -277,6 +283,10 @@ class Table:
                 self.busy = busy = (seat, time.time())
                 self._tell()
             self._choose(seat, node, busy)
+
+    def _is_chooser(self) -> bool:
+        """Whether this thread is the one in which players choose."""
+        return not self._is_closed and threading.current_thread() is self._chooser
 
     def _seat_to_choose(self) -> int | None:
         mover = self.at.mover
@@ -288,7 +298,7 @@ class Table:
 
     def _choose(self, seat: int, node: Node, busy: tuple[int, float]) -> None:
         try:
-            player = self._player(seat, node)
+            player = self._player(seat, node, busy)
             choice = player.choose(node.state)
             if choice.action not in self.game.legal_actions(node.state):
                 raise Forfeit(f"{choice.action} is not a legal action")
@@ -317,14 +327,17 @@ class Table:
             self.is_playing, self.trouble = False, str(error)
         self._tell()
 
-    def _player(self, seat: int, node: Node) -> Player:
+    def _player(self, seat: int, node: Node, busy: tuple[int, float]) -> Player:
         """The seat's player, which has seen all moves up to the node."""
-        text, actions = self.seats[seat], self.tree.actions(node)
-        kept = self._players.get(seat)
+        with self.changed:
+            text, actions, kept = self.seats[seat], self.tree.actions(node), self._players.get(seat)
+            if self.busy is not busy:
+                raise UserError("the position has changed")
         if kept is None or kept[0] != text:
-            player = make_player(text, self.game)
-            kept = text, player, [-1]
-            self._players[seat] = kept
+            kept = text, make_player(text, self.game), [-1]
+            with self.changed:
+                if self.busy is busy:  # else another thread has a player of its own: two must never share one
+                    self._players[seat] = kept
         _, player, seen = kept
         if seen != actions[: len(seen)]:
             player.new_game(derive(self.seed, "seat", seat))
