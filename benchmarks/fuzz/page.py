@@ -6,17 +6,18 @@ import base64
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from arena.page.server import PageServer
 from benchmarks.fuzz.values import Rng, Wrong, spoiled_json
 
 GAME = "tic_tac_toe"
-TABLES = (
+TABLES: tuple[dict[str, Any], ...] = (
     {"game": GAME, "seats": ["human", "human"], "seed": 1, "analyse": False, "position": "x../.o./..."},
     {"game": GAME, "file": {"name": "x.txt", "content": base64.b64encode(b"b2 a1 c3").decode(), "number": 0}},
     {"game": GAME, "run": {"name": "first", "number": 0}},
 )
-COMMANDS = (
+COMMANDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("play", {"node": 0, "action": 4}),
     ("type", {"node": 0, "word": "b2"}),
     ("undo", {}),
