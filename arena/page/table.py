@@ -112,6 +112,8 @@ class Table:
         """A move of a person, or the dice as entered. `node`: the position that the person saw."""
         if self.tree.at(node) is not self.at:
             raise Stale("the position has changed since")
+        if self.at.outcome is not None:
+            raise Stale("the game is over here")
         if self.busy is not None:
             raise Stale("a player is choosing; take back, or stop the players, to move yourself")
         if self.at.mover == CHANCE and not self.asks_dice and self.is_playing:
@@ -129,7 +131,7 @@ class Table:
         path = self.tree.path(self.at)[:-1]
         own = [each for each in path if each.mover is not None and each.mover >= 0 and self.seats[each.mover] == HUMAN]
         if not path:
-            raise UserError("there is no move to take back")
+            raise Stale("there is no move to take back")
         self._go((own or path)[-1])
 
     def do_go(self, node: int) -> None:
@@ -157,7 +159,7 @@ class Table:
     def do_resign(self) -> None:
         mover = self.at.mover
         if mover is None or mover == CHANCE or self.at.outcome is not None:
-            raise UserError("resign: expected a player's turn")
+            raise Stale("resign: expected a player's turn")
         self.at.outcome, self.at.ending = forfeit_utilities(self.game, mover), f"player {mover} resigns"
         self.is_playing = False
 
