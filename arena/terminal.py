@@ -349,7 +349,7 @@ class TerminalGame:
             check_target(path, self.has_own_start)
         record = self.record()
         if path.suffix == ".log":
-            write_bytes(path, _as_log(record))
+            write_bytes(path, as_log(record))
         else:
             write_text(path, " ".join(self.game.names[action] for action in self.moves) + "\n")
         self.saved.add(path)
@@ -383,7 +383,7 @@ def check_target(path: Path, has_own_start: bool) -> None:
         )
 
 
-def _as_log(record: GameRecord) -> bytes:
+def as_log(record: GameRecord) -> bytes:
     """The bytes of a log with one game."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "game.log")

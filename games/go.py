@@ -266,10 +266,11 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
     def area(state: GameState, owners: Array) -> int:
         """Writes the owner of each point, BLACK, WHITE or EMPTY for none; black's points less white's."""
         lead = 0
+        board = state.board
         pending = np.empty(cells, np.int64)
         known = np.zeros(cells, np.bool_)
         for point in range(cells):
-            colour = state.board[point]
+            colour = board[point]
             if colour != EMPTY:
                 owners[point] = colour
                 lead += 1 if colour == BLACK else -1
@@ -280,7 +281,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
                 while done < found:
                     for i in range(4):
                         near = NEIGHBOURS[pending[done], i]
-                        colour = state.board[near]
+                        colour = board[near]
                         if colour != EMPTY:
                             borders |= colour % EDGE  # BLACK is bit 0, WHITE bit 1, EDGE none
                         elif not known[near]:
@@ -433,13 +434,16 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
     star_lines = (edge, middle, size - 1 - edge) if size >= 9 and size % 2 else ()
     stars = {(r, c) for r in star_lines for c in star_lines if size >= 15 or (r == middle) == (c == middle)}
 
-    def mark(state: GameState, row: int, column: int) -> str:
-        found = MARKS[state.board[row * size + column]].upper()
+    def mark(colour: int, row: int, column: int) -> str:
+        found = MARKS[colour].upper()
         return "+" if found == "." and (row, column) in stars else found
 
     def lines(state: GameState) -> list[str]:
         """From the top."""
-        return ["".join(mark(state, row, column) for column in range(size)) for row in range(size - 1, -1, -1)]
+        rows = state.board[:cells].reshape(size, size).tolist()
+        return [
+            "".join(mark(rows[row][column], row, column) for column in range(size)) for row in range(size - 1, -1, -1)
+        ]
 
     def summary(state: GameState, names: Sequence[str]) -> str:
         lead = margin(state) - KOMI

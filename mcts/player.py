@@ -132,6 +132,10 @@ class TreePlayer:
         self._follows = kept and self.reuse
         self._has_root = not self.game.is_terminal(self.search.roots[0])
 
+    def resume(self) -> None:
+        """The next search is of the position searched last, and continues there."""
+        self._follows = self._has_root and self.search.variant.keeps_tree
+
     def choose(self, state: GameState) -> Choice:
         """Search, and the move to play."""
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Hostile input for every reader: records, positions, runs, state, TOML, JSON, books, metrics, ladders, the cache, engines.
+"""Hostile input for every reader: records, positions, runs, state, TOML, JSON, books, metrics, ladders, the cache, engines, requests.
 
     python -m benchmarks.fuzz                                   # ten minutes for all readers together
     python -m benchmarks.fuzz --minutes 10 --what starts,runs   # ten minutes for each of these

@@ -45,13 +45,11 @@ def account(game: Game, weights: Eval, state: Any) -> str:
     mover = game.to_move(state)
     if mover is None or mover == CHANCE:
         raise UserError(f"expected a position of {game.name} where a player is to move, got none")
-    values = game.features(state, mover)
     rows = [("feature", "value", "weight", "product")]
     total = 0.0
-    for name, value in values.items():
-        weight = weights.weights.get(name, 0.0)
-        total += weight * value
-        rows.append((name, f"{value:g}", f"{weight:g}", f"{weight * value + 0.0:+.3f}"))
+    for name, value, weight, product in weights.contributions(game, state, mover):
+        total += product
+        rows.append((name, f"{value:g}", f"{weight:g}", f"{product:+.3f}"))
     rows.append(("sum", "", "", f"{total + 0.0:+.3f}"))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [

@@ -154,6 +154,14 @@ class Eval:
             raise UserError(f"player: expected 0 to {game.players - 1}, got {player}")
         return float(game.kernel(_evaluator)(state, player, self.array(game), scratch(game.rules)))
 
+    def contributions(self, game: Game, state: GameState, player: int) -> list[tuple[str, float, float, float]]:
+        """Of each feature its name, its value from that player's side, its weight, and their product."""
+        values = game.features(state, player)
+        return [
+            (name, value, self.weights.get(name, 0.0), self.weights.get(name, 0.0) * value + 0.0)
+            for name, value in values.items()
+        ]
+
     def __str__(self) -> str:
         width = max(map(len, self.weights), default=0)
         lines = [f"{self.game}, version {self.version}: EVAL = tanh({self.unit:g} · w·f)"]

@@ -4,6 +4,7 @@
     svg(drawn(diagram), "Position 1")                     # a picture for a browser
     drawn(diagram, {(row, column): share})                # shapes, for any other means of drawing; cells marked
     places(game, state, actions)                          # the cells that each action changes
+    layers(diagram)                                       # the shapes apart: ground, cells, what lies above
 
 shapes     what drawings consist of
 surfaces   kinds of boards
@@ -13,9 +14,24 @@ places     where an action shows
 svg        shapes as SVG
 """
 
-from games.drawing.places import Cell, places
-from games.drawing.scene import drawn
+from games.drawing.places import Cell, changes, places
+from games.drawing.scene import Layers, drawn, layers
 from games.drawing.shapes import Circle, Drawing, Path, Shape, Text
-from games.drawing.svg import svg
+from games.drawing.svg import CELL, elements, svg
 
-__all__ = ["Cell", "Circle", "Drawing", "Path", "Shape", "Text", "drawn", "places", "svg"]
+__all__ = [
+    "CELL",
+    "Cell",
+    "Circle",
+    "Drawing",
+    "Layers",
+    "Path",
+    "Shape",
+    "Text",
+    "changes",
+    "drawn",
+    "elements",
+    "layers",
+    "places",
+    "svg",
+]

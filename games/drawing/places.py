@@ -18,7 +18,7 @@ def places(game: Game, state: GameState, actions: Sequence[int]) -> list[list[Ce
     and these before those with another number of the same. What changes whatever is played, such as the name of the mover, is not the
     action's."""
     before = game.diagram(state)
-    changed = [_changes(before, game.diagram(game.result(state, action))) for action in actions]
+    changed = [_changes_of_actions(before, game.diagram(game.result(state, action))) for action in actions]
     always = set.intersection(*map(set, changed)) if len(changed) > 1 else set()
     found = []
     for each in changed:
@@ -31,17 +31,23 @@ def places(game: Game, state: GameState, actions: Sequence[int]) -> list[list[Ce
 EMPTIED, COUNTED, REPLACED, FILLED = range(4)
 
 
-def _changes(before: Diagram, after: Diagram) -> dict[Cell, int]:
-    """The cells that differ, and how. Whoever comes to the bar was hit, and did not go there."""
+def _changes_of_actions(before: Diagram, after: Diagram) -> dict[Cell, int]:
+    """Whoever comes to the bar was hit, and did not go there."""
+    found = changes(before, after)
+    return {cell: kind for cell, kind in found.items() if before.surface != "points" or cell[1] != BAR}
+
+
+def changes(before: Diagram, after: Diagram) -> dict[Cell, int]:
+    """The cells that differ, and how: EMPTIED, COUNTED, REPLACED or FILLED."""
     if list(map(len, before.cells)) != list(map(len, after.cells)):
         return {}
     is_words = [before.surface == "text" and re.search("[A-Za-z]{3}", "".join(row)) for row in before.cells]
     return {
         (row, column): _change(before, after, row, column)
         for row, line in enumerate(before.cells)
-        if not is_words[row]
+        if not is_words[row] and line != after.cells[row]
         for column, word in enumerate(line)
-        if word != after.cells[row][column] and not (before.surface == "points" and column == BAR)
+        if word != after.cells[row][column]
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from games.drawing.places import Cell
 from games.drawing.shapes import INK, Circle, Drawing, Path, Shape, Text, corners
@@ -27,8 +28,7 @@ def drawn(
 ) -> Drawing:
     """`shares`: of cells that are marked, in [0, 1]; `has_numbers`: as numbers, too. `has_note`: the note is drawn below the board."""
     grid = grid_of(diagram)
-    left = SIDE * max(1.0, 0.6 * max(map(len, diagram.left))) if diagram.left else 0.1
-    top = SIDE if diagram.top else 0.1
+    left, top = _margins(diagram)
     shapes = ground(diagram, grid)
     for cell, share in (shares or {}).items():
         if share > LEAST:
@@ -47,7 +47,7 @@ def drawn(
             )
     shapes += _dice(diagram, grid)
     shapes += _names(diagram, grid)
-    height = grid.height + (SIDE if diagram.bottom else 0.1) + (1.2 if _has_dice_below(diagram) else 0.0)
+    height = _height(diagram, grid)
     if has_note and diagram.note:
         room = max(20, int(grid.width / (NOTE * WIDE)))
         lines = [part for line in diagram.note.splitlines() for part in textwrap.wrap(line, room) or [""]]
@@ -55,6 +55,41 @@ def drawn(
             shapes.append(Text(0.0, height + 0.3 + 1.35 * NOTE * number, line, NOTE, anchor="start"))
         height += 0.3 + 1.35 * NOTE * len(lines)
     return Drawing(left + grid.width + 0.1, top + height, tuple(_moved(shape, left, top) for shape in shapes))
+
+
+class Layers(NamedTuple):
+    """A diagram for a page on which things move: from the ground up."""
+
+    box: tuple[float, float, float, float]
+    """x, y, width and height of the whole, in cells; the board begins at (0, 0)."""
+    grid: Grid
+    ground: list[Shape]
+    cells: dict[Cell, list[Shape]]
+    """What stands there."""
+    above: list[Shape]
+    """What lies upon the cells; dice; names of rows and columns."""
+
+
+def layers(diagram: Diagram) -> Layers:
+    """The same shapes as `drawn`, apart."""
+    grid = grid_of(diagram)
+    left, top = _margins(diagram)
+    places = [(row, column) for row in range(diagram.rows) for column in range(diagram.columns)]
+    cells = {cell: found for cell in places if (found := _cell(diagram, grid, *cell))}
+    rest = [*above(diagram, grid), *_dice(diagram, grid), *_names(diagram, grid)]
+    box = (-left, -top, left + grid.width + 0.1, top + _height(diagram, grid))
+    return Layers(box, grid, ground(diagram, grid), cells, rest)
+
+
+def _margins(diagram: Diagram) -> tuple[float, float]:
+    """On the left and above."""
+    left = SIDE * max(1.0, 0.6 * max(map(len, diagram.left))) if diagram.left else 0.1
+    return left, SIDE if diagram.top else 0.1
+
+
+def _height(diagram: Diagram, grid: Grid) -> float:
+    """From the board's top to the end of what is below it."""
+    return grid.height + (SIDE if diagram.bottom else 0.1) + (1.2 if _has_dice_below(diagram) else 0.0)
 
 
 def _mark(diagram: Diagram, grid: Grid, cell: Cell, share: float, colour: str) -> Shape:

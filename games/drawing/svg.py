@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
 from games.drawing.shapes import Circle, Drawing, Path, Shape
@@ -21,6 +22,11 @@ def svg(drawing: Drawing, title: str, scale: float = 1.0, is_file: bool = False)
         "</svg>",
     ]
     return "\n".join([*parts, ""])
+
+
+def elements(shapes: Iterable[Shape]) -> str:
+    """Shapes without the picture around them."""
+    return "".join(map(_shape, shapes))
 
 
 def _shape(shape: Shape) -> str:

@@ -2,16 +2,18 @@
 
 action_of(game, state, "Nf3")            # in chess; "g1f3" everywhere
 played(game, "1. e4 e5 2. Nf3")          # the position after them
+written(game, state, [action])           # as people read them: ["Nf3"] in chess, else the names of the actions
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from base.errors import UserError
 from games.engine.game import Game
 from games.formats.pgn import CHESS
-from games.formats.san import action_of_san, wish_of
+from games.formats.san import action_of_san, san_line, wish_of
 from games.types import GameState
 
 _NUMBER = re.compile(r"\d+\.+")
@@ -34,6 +36,13 @@ def played(game: Game, text: str, start: GameState | None = None) -> GameState:
             raise UserError(f"ply {ply}: {error}") from None
         state = game.result(state, action)
     return state
+
+
+def written(game: Game, start: GameState, actions: Sequence[int]) -> list[str]:
+    """Legal actions, one behind the other, as people read them."""
+    if game.name == CHESS and len(actions):
+        return san_line(game, start, actions)
+    return [game.names[action] for action in actions]
 
 
 def words_of(game: Game, text: str) -> list[str]:

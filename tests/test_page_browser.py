@@ -1,0 +1,181 @@
+"""The page in a real browser: clicks, drag, reload, a phone's width. Skipped where playwright or Chromium is missing.
+
+playwright is no dependency: `pip install playwright` beside Debian's `apt-get install chromium`.
+"""
+
+import os
+import shutil
+import threading
+import time
+
+import pytest
+
+from arena.page.server import PageServer
+from base.seeds import below, generator
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+    pytest.mark.filterwarnings("default"),  # playwright's own
+]
+
+LONGEST = 60_000  # milliseconds that a test waits for what should come within one second
+
+
+@pytest.fixture(scope="module")
+def server():
+    made = PageServer(0)
+    thread = threading.Thread(target=made.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as tools:
+        found = tools.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser):
+    """With `faults`: what the console and the page's scripts complained of."""
+    context = browser.new_context(viewport={"width": 1300, "height": 850})
+    found = context.new_page()
+    found.set_default_timeout(LONGEST)
+    found.faults = []
+    found.on("console", lambda message: found.faults.append(message.text) if message.type == "error" else None)
+    found.on(
+        "response",
+        lambda answer: found.faults.append(f"{answer.url}: {answer.text()}") if answer.status >= 400 else None,
+    )
+    found.on("pageerror", lambda error: found.faults.append(str(error)))
+    found.on("dialog", lambda dialog: dialog.dismiss())
+    yield found
+    context.close()
+    assert found.faults == []
+
+
+def until(page, expression, argument=None):
+    """The expression holds. (Playwright's own waits evaluate strings, which the page's security policy forbids.)"""
+    end = time.monotonic() + LONGEST / 1000
+    while not page.evaluate(expression, argument):
+        assert time.monotonic() < end, expression
+        page.wait_for_timeout(30)
+
+
+def begin(server, page, game, seats=None, analyse=False):
+    answer = server.new_table({"game": game, "analyse": analyse} | ({"seats": seats} if seats else {}))
+    page.goto(f"{server.url}#{answer['table']}")
+    page.reload()
+    page.wait_for_selector("main:not([hidden])")
+    return server.tables[answer["table"]]
+
+
+def click(page, *places):
+    for place in places:
+        page.locator(f'[data-place="{place}"]').first.click()
+
+
+def until_ply(page, table, ply):
+    end = time.monotonic() + LONGEST / 1000
+    while table.at.ply < ply or page.locator("#moves a.at").count() != (ply > 0):
+        assert time.monotonic() < end, table.at.ply
+        page.wait_for_timeout(20)
+
+
+def test_a_game_begins_in_the_dialog_and_is_won_by_clicks(server, page):
+    page.goto(server.url)
+    page.locator("dialog select[aria-label=game]").select_option("tic_tac_toe")
+    page.locator("dialog select[aria-label='player 1']").select_option("human")
+    page.locator("dialog button.first").click()
+    for ply, place in enumerate(["0,0", "1,0", "0,1", "1,1", "0,2"], 1):
+        click(page, place)
+        until(page, f"document.querySelectorAll('#moves a').length === {ply}")
+    until(page, "document.querySelector('#status').textContent.includes('blue wins')")
+
+
+def test_pieces_are_dragged_or_clicked_from_square_to_square(server, page):
+    table = begin(server, page, "chess", ["human", "human"])
+    click(page, "6,4", "4,4")
+    until_ply(page, table, 1)
+    start, end = (page.locator(f'[data-place="{place}"]').first.bounding_box() for place in ("1,4", "1,4"))
+    page.mouse.move(start["x"] + 20, start["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(end["x"] + 20, end["y"] + end["height"] + 20, steps=4)
+    page.mouse.move(end["x"] + 20, end["y"] + 2 * end["height"] + 20, steps=4)
+    page.mouse.up()
+    until_ply(page, table, 2)
+    assert [node.name for node in table.tree.nodes] == ["", "e4", "e5"]
+
+
+def test_a_reload_in_the_middle_and_a_second_tab_show_the_same_game(server, page, browser):
+    table = begin(server, page, "connect_four", ["human", "human"])
+    click(page, "0,3")
+    until_ply(page, table, 1)
+    page.reload()
+    page.wait_for_selector("#moves a.at")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("#moves a.at")
+    page.bring_to_front()
+    page.wait_for_selector('[data-place="0,2"]')
+    click(page, "0,2")
+    until_ply(page, table, 2)
+    other.bring_to_front()
+    until(other, "document.querySelectorAll('#moves a').length === 2")
+
+
+def test_candidates_are_shown_while_the_search_runs_and_a_line_on_hover(server, page):
+    begin(server, page, "connect_four", analyse=True)
+    page.wait_for_selector("#candidates tbody tr.best")
+    before = page.locator("#found").inner_text()
+    until(page, "(before) => document.querySelector('#found').textContent !== before", before)
+    page.locator("#candidates tbody tr.best").hover()
+    page.wait_for_selector(".step")
+    page.mouse.move(5, 5)
+    until(page, "document.querySelectorAll('.step').length === 0")
+
+
+def test_random_clicks_leave_no_error(server, page):
+    table = begin(server, page, "checkers", ["human", "random"])
+    rng = generator(0, "clicks")
+    box = page.locator("main").bounding_box()
+    for _ in range(200):
+        x, y = below(rng, int(box["width"])), below(rng, int(box["height"]))
+        page.mouse.click(box["x"] + x, min(box["y"] + y, 840))
+        page.keyboard.press("Escape")
+    assert table.data()
+
+
+def test_a_telephone_shows_it_without_scrolling_aside(server, page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    for game in ("chess", "backgammon", "dots_and_boxes:players=3"):
+        begin(server, page, game)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        board = page.locator("#board").bounding_box()
+        assert board["width"] > 300 and board["y"] + board["height"] < 844
+
+
+def test_a_server_that_is_gone_is_named_and_found_again(page):
+    first = PageServer(0)
+    threading.Thread(target=first.serve_forever, args=(0.05,), daemon=True).start()
+    table = begin(first, page, "tic_tac_toe")
+    first.shutdown()
+    first.server_close()
+    assert table.is_closed
+    page.wait_for_selector("#banner:not([hidden])")
+    assert page.locator("#banner").inner_text()
+    page.faults.clear()  # the browser's, of connections that are refused
+    again = PageServer(first.port)
+    threading.Thread(target=again.serve_forever, args=(0.05,), daemon=True).start()
+    page.reload()
+    until(page, "document.querySelector('#banner').textContent.includes('not at th')")
+    page.faults.clear()
+    page.goto("about:blank")
+    again.shutdown()
+    again.server_close()
