@@ -8,6 +8,7 @@ python -m arena play connect_four human alphabeta:ms=500
 python -m arena accuracy connect_four alphabeta:depth=8
 echo "4 4" | python -m arena choose connect_four --player alphabeta:depth=10
 python -m arena engine chess alphabeta:ms=1000
+echo '{"id": "a", "moves": "4 4", "analyzeTurns": [0, 2]}' | python -m arena analyze connect_four uct:sims=1000
 python -m arena explain othello --player alphabeta:depth=6 --moves "d3 c5"
 python -m arena explain tree:two_ply.json --player alphabeta:depth=2,quiescence=off --tree two_ply.svg
 """
@@ -31,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "accuracy": ("arena.accuracy", "measure how often a player's moves keep the value of solved positions"),
     "choose": ("arena.choose", "choose a move for each position on standard input; answers in lines of JSON"),
     "explain": ("arena.explain", "show a player's search of one position"),
+    "analyze": ("arena.analyze", "analyse positions: questions and answers in lines of JSON, several at once"),
     "engine": ("arena.protocols.engine", "a player as an engine for other programs: UCI, GTP, UGI"),
 }
 """The module of each, which has the functions `add_COMMAND` and `run_COMMAND`, and its sentence. Only the module of the command that

@@ -157,12 +157,11 @@ class Player:
 
     def analyse(self, state: Any, limits: Limits, report: Report, stop: Stop) -> Choice:
         """A search of a position with a move to choose, on this thread, until its limits or `stop`; `report` receives what is found on
-        the way, and the last of it. The book is not used."""
+        the way. The book is not used."""
         if self.can_stop:
             found: Choice = self.thinker.analyse(state, limits, report, stop)  # type: ignore[attr-defined]
         else:
             found = self.thinker.choose(state)
-        report(found)
         return found
 
 

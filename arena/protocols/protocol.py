@@ -271,6 +271,8 @@ class Protocol:
         going.is_over, going.found = True, found
         if isinstance(found, Exception):
             self.complain(describe(found))
+        elif found is not None:
+            self._report(going, found)
         self._answer_if_over(going)
 
     def _answer_if_over(self, going: Going) -> None:
