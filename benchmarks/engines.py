@@ -36,8 +36,8 @@ WORDS = {
     "UCI_ShowWDL true depth tt x 7k/8/5K2/6Q1/8/8/8/8 w - KQkq 0000",
     "tic_tac_toe uct:sims=200": f"{COMMON} ugi uginewgame startpos fen a1 b2 c3 a2 query p1turn gameover result p1time p2time p1inc",
     "go:size=5,komi=0.5 random": "1 22 name play genmove b w white c3 d4 a1 pass resign undo komi 0.5 boardsize 5 99 x showboard "
-    "lz-analyze kata-analyze lz-genmove_analyze interval 10 allow avoid time_left time_settings -1 0 final_score clear_board set_free_handicap "
-    "final_status_list alive loadsgf # known_command stop",
+    "lz-analyze kata-analyze lz-genmove_analyze interval 10 allow avoid time_left time_settings -1 0 final_score clear_board "
+    "set_free_handicap final_status_list alive loadsgf # known_command stop",
 }  # fmt: skip
 
 

@@ -314,7 +314,8 @@ def test_python_chess_plays_it_by_the_clock():
     import chess
     import chess.engine
 
-    with chess.engine.SimpleEngine.popen_uci([*COMMAND.split(), "chess", "alphabeta:depth=20"]) as engine:
+    command = [*COMMAND.split(), "chess", "alphabeta:depth=20"]
+    with chess.engine.SimpleEngine.popen_uci(command, timeout=PATIENCE) as engine:
         engine.ping()
         board, left = chess.Board(), [1.0, 1.0]
         for ply in range(60):
