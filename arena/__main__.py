@@ -7,6 +7,7 @@ python -m arena rate connect_four alphabeta:depth=5,tt=off
 python -m arena play connect_four human alphabeta:ms=500
 python -m arena accuracy connect_four alphabeta:depth=8
 echo "4 4" | python -m arena choose connect_four --player alphabeta:depth=10
+python -m arena review connect_four game.txt alphabeta:depth=10
 python -m arena engine chess alphabeta:ms=1000
 echo '{"id": "a", "moves": "4 4", "analyzeTurns": [0, 2]}' | python -m arena analyze connect_four uct:sims=1000
 python -m arena explain othello --player alphabeta:depth=6 --moves "d3 c5"
@@ -32,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "accuracy": ("arena.accuracy", "measure how often a player's moves keep the value of solved positions"),
     "choose": ("arena.choose", "choose a move for each position on standard input; answers in lines of JSON"),
     "explain": ("arena.explain", "show a player's search of one position"),
+    "review": ("arena.review", "go through a game that somebody played: values, mistakes, better lines"),
     "analyze": ("arena.analyze", "analyse positions: questions and answers in lines of JSON, several at once"),
     "engine": ("arena.protocols.engine", "a player as an engine for other programs: UCI, GTP, UGI"),
 }
