@@ -276,7 +276,9 @@ def page(review: Review, most: int) -> str:
         for name, action in (("played", ply.action), ("better", ply.best)):
             diagram = game.diagram(ply.state)
             [cells] = places(game, ply.state, [action]) if diagram.surface not in ("table", "text") else [[]]
-            picture = svg(drawn(diagram, dict.fromkeys(cells, 0.5)), f"{name}: {game.names[action]}", 0.7)
+            picture = svg(
+                drawn(diagram, dict.fromkeys(cells, 0.5), has_numbers=False), f"{name}: {game.names[action]}", 0.7
+            )
             body.append(f"<figure>{picture}<figcaption>{name}: {escape(game.names[action])}</figcaption></figure>")
         body.append(f"<pre>{escape(mistake(review, number))}</pre>")
     rows = []

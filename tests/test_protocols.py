@@ -243,6 +243,25 @@ SPOKEN = (
     " searchmoves wtime btime winc -1 0 99999999999999999999 setoption name value MultiPV UCI_ShowWDL true depth tt x \x00 ♞ 0000"
     " ucinewgame mate movestogo 7k/8/5K2/6Q1/8/8/8/8 w - KQkq debug on"
 )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("othello random --protocol uci", "uci: expected the game of chess, got othello"),
+        ("chess random --protocol gtp", "gtp: expected the game of go, got chess"),
+        ("backgammon random", "ugi: expected a game of two players without dice, got backgammon (dice)"),
+    ],
+)
+def test_a_game_that_the_protocol_does_not_have_is_one_line(arguments, words):
+    process = subprocess.Popen(
+        [*COMMAND.split(), *arguments.split()], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.wait(PATIENCE) == 2
+    assert words in process.communicate()[1]
+
+
 WORDS = st.sampled_from(SPOKEN.split(" "))
 LINES = st.lists(st.lists(WORDS, max_size=8).map(" ".join), min_size=1, max_size=12)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 
 from arena.protocols.service import Service
@@ -33,4 +34,6 @@ def run_engine(options: argparse.Namespace) -> int:
     code = Service(protocol, sys.stdin.fileno(), sys.stdout.fileno()).run()
     if protocol.failure:
         raise UserError(protocol.failure)
+    if protocol.is_at_work:  # compiled code must not run on while the interpreter takes itself down
+        os._exit(code)
     return code

@@ -27,6 +27,7 @@ from base.errors import UserError, short
 from base.options import split, written
 
 if TYPE_CHECKING:
+    from games import Game
     from games.choice import Choice
 
 VERSION = "1.17"
@@ -65,6 +66,10 @@ class Gtp(Protocol):
         self._kept: tuple[str, tuple[int, ...]] | None = (
             None  # the game that komi leaves as it is: its start, its moves
         )
+
+    def check(self, game: Game) -> None:
+        if not game.name.startswith("go:"):
+            raise UserError(f"gtp: expected the game of go, got {game.name}")
 
     # ── the conversation ──
 

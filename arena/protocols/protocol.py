@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -84,6 +84,10 @@ class Protocol:
 
     # ── of a protocol ──
 
+    def check(self, game: Game) -> None:
+        """Raises UserError where the protocol does not have this game. Called on another thread."""
+        raise NotImplementedError
+
     def answer(self, line: str) -> None:
         """Handle a line whose turn it is."""
         raise NotImplementedError
@@ -145,6 +149,11 @@ class Protocol:
         if self.going is not None and self.going.analysis is not None:
             self.going.analysis.stop()
 
+    @property
+    def is_at_work(self) -> bool:
+        """Another thread loads or searches."""
+        return self._is_loading or self.going is not None
+
     # ── the player ──
 
     @property
@@ -166,7 +175,7 @@ class Protocol:
     def _load(self, spec: str, text: str) -> None:
         found: Analyst | Exception
         try:
-            found = loaded(spec, text)
+            found = loaded(spec, text, self.check)
         except Exception as error:
             found = error
         self.service.post(partial(self._take, spec, text, found))
@@ -293,13 +302,14 @@ class Protocol:
         return legal[0] if legal else None
 
 
-def loaded(spec: str, text: str) -> Analyst:
-    """The player with everything compiled. This imports what is heavy."""
+def loaded(spec: str, text: str, check: Callable[[Game], object]) -> Analyst:
+    """The player with everything compiled, if `check` lets its game pass. This imports what is heavy."""
     from arena.analysis import Analyst
     from arena.players import make_player
     from games import load
 
     game = load(spec)
+    check(game)
     analyst = Analyst(make_player(text, game))
     analyst.prepare()
     return analyst

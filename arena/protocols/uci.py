@@ -22,8 +22,10 @@ from arena.protocols.clock import OVERHEAD
 from arena.protocols.protocol import AUTHOR, NAME, Going, Position, Protocol, describe
 from arena.protocols.scores import has_draws, score, win_draw_loss
 from base.errors import UserError, short
+from base.options import split
 
 if TYPE_CHECKING:
+    from games import Game
     from games.choice import Candidate, Choice
 
 MOST_LINES = 256
@@ -46,6 +48,10 @@ class Uci(Protocol):
         self.lines, self.shows_wdl = 1, False
         self._given: tuple[str, tuple[str, ...]] | None = None  # the position, in words
         self._after_ponder: float | None = None  # seconds, from ponderhit on
+
+    def check(self, game: Game) -> None:
+        if game.name != "chess":
+            raise UserError(f"uci: expected the game of chess, got {game.name}")
 
     # ── the conversation ──
 
@@ -145,9 +151,10 @@ class Uci(Protocol):
             self.shows_wdl = value.lower() == "true"
         elif key == "move overhead":
             self.clock.overhead = whole(name, value, 0, 10_000) / 1000
-        elif key in ("ponder", "uci_analysemode", "uci_opponent", "uci_enginebout", "clear hash"):
+        elif key in ("ponder", "uci_analysemode", "uci_opponent", "uci_engineabout", "clear hash"):
             return
         elif key == "player":
+            split(value)
             self.text = value
         elif key == "hash":
             found = next((each for each in SIZES if each in self.options()), None)

@@ -11,11 +11,14 @@ The protocol: kz04px, cutegames, 2021.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arena.protocols.protocol import Position
 from arena.protocols.uci import Uci
 from base.errors import UserError, short
+
+if TYPE_CHECKING:
+    from games import Game
 
 
 class Ugi(Uci):
@@ -27,6 +30,11 @@ class Ugi(Uci):
     @property
     def commands(self) -> dict[str, Callable[[list[str]], object]]:
         return super().commands | {"query": self._query}
+
+    def check(self, game: Game) -> None:
+        if game.players != 2 or game.rules.chance is not None:
+            what = f"{game.players} players" if game.players != 2 else "dice"
+            raise UserError(f"ugi: expected a game of two players without dice, got {game.name} ({what})")
 
     def _query(self, words: list[str]) -> None:
         state = self.the_position().state
