@@ -31,7 +31,6 @@ import json
 import math
 import sys
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from queue import PriorityQueue
 from typing import Any
@@ -41,7 +40,7 @@ from arena.choose import POSITION, rounded
 from arena.commands import add_workers
 from arena.players import make_player, pack_player, unpack_player
 from base.errors import UserError, nearest, short
-from base.json_values import is_count, is_name, is_number, is_whole
+from base.json_values import is_count, is_name, is_number, is_text, is_whole
 from base.lines import Lines, waiting, whole
 from base.reading import json_of
 from base.threads import Stop
@@ -92,85 +91,16 @@ class BadField(UserError):
         self.name = name
 
 
-class Server:
-    """Queries in, answers out; threads search, each with a player of its own."""
+class Queries:
+    """What lines ask about one game."""
 
-    def __init__(self, game: Game, text: str, threads: int) -> None:
-        self.game, self.text = game, text
-        packed = pack_player(make_player(text, game))
-        self._jobs: PriorityQueue[Job] = PriorityQueue()
-        self._numbers = itertools.count()
-        self._open: dict[int, Job] = {}  # by number: those that wait or are searched
-        self._lock = threading.Lock()
-        analysts = [Analyst(unpack_player(packed, game)) for _ in range(threads)]
-        analysts[0].prepare()
-        self._threads = [threading.Thread(target=self._work, args=(each,), daemon=True) for each in analysts]
-        for thread in self._threads:
-            thread.start()
+    def __init__(self, game: Game) -> None:
+        self.game, self.numbers = game, itertools.count()
 
-    def send(self, answer: dict[str, Any]) -> None:
-        with self._lock:
-            print(json.dumps(rounded(answer), ensure_ascii=False), flush=True)
-
-    def take(self, line: str) -> None:
-        """Answer a line, or put its positions into the queue."""
-        if not line.strip():
-            return
-        query: Any = None
-        try:
-            query = json_of(whole(line), "query")
-            if not isinstance(query, dict):
-                raise UserError(f"query: expected an object, got {short(line)}")
-            if "action" in query:
-                self._act(query)
-                return
-            jobs = self._jobs_of(query)
-        except UserError as error:
-            answer = {"error": " ".join(str(error).split())}
-            if isinstance(error, BadField):
-                answer["field"] = error.name
-            if isinstance(query, dict) and is_name(query.get("id")):
-                answer["id"] = query["id"]
-            self.send(answer)
-            return
-        for name in query.keys() - set(OWN):
-            self.send({"warning": f"unused field{nearest(name, OWN)}", "field": name, "id": query["id"]})
-        with self._lock:
-            self._open |= {job.number: job for job in jobs}
-        for job in jobs:
-            self._jobs.put(job)
-
-    def close(self) -> None:
-        """Wait until all is answered."""
-        for _ in self._threads:
-            self._jobs.put(Job(math.inf, next(self._numbers), "", -1, None, Limits(), None))
-        for thread in self._threads:
-            thread.join()
-
-    # ── queries ──
-
-    def _act(self, query: dict[str, Any]) -> None:
-        action = query["action"]
-        if action in ("terminate", "terminate_all"):
-            turns = query.get("turnNumbers")
-            with self._lock:
-                found = [
-                    job
-                    for job in self._open.values()
-                    if action == "terminate_all"
-                    or (job.query == query.get("terminateId") and (not isinstance(turns, list) or job.turn in turns))
-                ]
-            for job in found:
-                job.stop()
-        elif action == "query_version":
-            query = query | {"version": "1", "player": self.text, "game": self.game.name}
-        elif action != "clear_cache":
-            raise BadField("action", "terminate, terminate_all, query_version or clear_cache", action)
-        self.send(query)
-
-    def _jobs_of(self, query: dict[str, Any]) -> list[Job]:
+    def jobs_of(self, query: dict[str, Any]) -> list[Job]:
+        """The positions to analyse, one for each turn."""
         name = query.get("id")
-        if not is_name(name):
+        if not isinstance(name, str) or not is_name(name):
             raise BadField("id", "a text", name)
         states = self._states(query)
         turns = query.get("analyzeTurns", [len(states) - 1])
@@ -186,7 +116,7 @@ class Server:
                 raise BadField("analyzeTurns", f"at most {len(states) - 1}, the number of moves", turn)
             chosen = self._chosen(query, states[turn]) if self.game.to_move(states[turn]) is not None else ()
             given = Limits(limits.depth, limits.nodes, limits.is_endless, chosen, limits.lines, limits.every)
-            jobs.append(Job(-priority, next(self._numbers), name, turn, states[turn], given, seconds))
+            jobs.append(Job(-priority, next(self.numbers), name, turn, states[turn], given, seconds))
         return jobs
 
     def _states(self, query: dict[str, Any]) -> list[Any]:
@@ -229,8 +159,10 @@ class Server:
             given = query.get(name)
             if given is None:
                 continue
-            words = [word for each in given for word in names_in(each)] if isinstance(given, list) else [None]
-            if not all(isinstance(word, str) for word in words):
+            words: list[Any] = (
+                [word for each in given for word in names_in(each)] if isinstance(given, list) else [None]
+            )
+            if not all(map(is_text, words)):
                 raise BadField(name, "a list of names", given)
             named[name] = {action for word in words if (action := self.game.id_of(word)) is not None}
         legal = self.game.legal_actions(state)
@@ -240,6 +172,80 @@ class Server:
             if action in named.get("allowMoves", legal) and action not in named.get("avoidMoves", ())
         ]
         return tuple(kept) if named and len(kept) < len(legal) else ()
+
+
+class Server:
+    """Queries in, answers out; threads search, each with a player of its own."""
+
+    def __init__(self, game: Game, text: str, threads: int) -> None:
+        self.game, self.text, self.queries = game, text, Queries(game)
+        packed = pack_player(make_player(text, game))
+        self._jobs: PriorityQueue[Job] = PriorityQueue()
+        self._open: dict[int, Job] = {}  # by number: those that wait or are searched
+        self._lock = threading.Lock()
+        analysts = [Analyst(unpack_player(packed, game)) for _ in range(threads)]
+        analysts[0].prepare()
+        self._threads = [threading.Thread(target=self._work, args=(each,), daemon=True) for each in analysts]
+        for thread in self._threads:
+            thread.start()
+
+    def send(self, answer: dict[str, Any]) -> None:
+        with self._lock:
+            print(json.dumps(rounded(answer), ensure_ascii=False), flush=True)
+
+    def take(self, line: str) -> None:
+        """Answer a line, or put its positions into the queue."""
+        if not line.strip():
+            return
+        query: Any = None
+        try:
+            query = json_of(whole(line), "query")
+            if not isinstance(query, dict):
+                raise UserError(f"query: expected an object, got {short(line)}")
+            if "action" in query:
+                self._act(query)
+                return
+            jobs = self.queries.jobs_of(query)
+        except UserError as error:
+            answer = {"error": " ".join(str(error).split())}
+            if isinstance(error, BadField):
+                answer["field"] = error.name
+            if isinstance(query, dict) and is_name(query.get("id")):
+                answer["id"] = query["id"]
+            self.send(answer)
+            return
+        for name in query.keys() - set(OWN):
+            self.send({"warning": f"unused field{nearest(name, OWN)}", "field": name, "id": query["id"]})
+        with self._lock:
+            self._open |= {job.number: job for job in jobs}
+        for job in jobs:
+            self._jobs.put(job)
+
+    def close(self) -> None:
+        """Wait until all is answered."""
+        for _ in self._threads:
+            self._jobs.put(Job(math.inf, next(self.queries.numbers), "", -1, None, Limits(), None))
+        for thread in self._threads:
+            thread.join()
+
+    def _act(self, query: dict[str, Any]) -> None:
+        action = query["action"]
+        if action in ("terminate", "terminate_all"):
+            turns = query.get("turnNumbers")
+            with self._lock:
+                found = [
+                    job
+                    for job in self._open.values()
+                    if action == "terminate_all"
+                    or (job.query == query.get("terminateId") and (not isinstance(turns, list) or job.turn in turns))
+                ]
+            for job in found:
+                job.stop()
+        elif action == "query_version":
+            query = query | {"version": "1", "player": self.text, "game": self.game.name}
+        elif action != "clear_cache":
+            raise BadField("action", "terminate, terminate_all, query_version or clear_cache", action)
+        self.send(query)
 
     # ── searches ──
 
@@ -319,7 +325,7 @@ def is_move(word: object) -> bool:
     )
 
 
-def names_in(each: object) -> Sequence[Any]:
+def names_in(each: object) -> list[Any]:
     """A name, or KataGo's form: {"player": "B", "moves": [names], "untilDepth": 1}."""
     found = each.get("moves") if isinstance(each, dict) else [each]
     return found if isinstance(found, list) else [None]

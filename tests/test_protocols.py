@@ -250,7 +250,7 @@ SPOKEN = (
     [
         ("othello random --protocol uci", "uci: expected the game of chess, got othello"),
         ("chess random --protocol gtp", "gtp: expected the game of go, got chess"),
-        ("backgammon random", "ugi: expected a game of two players without dice, got backgammon (dice)"),
+        ("backgammon random", "ugi: expected a game of two players without dice, got backgammon"),
     ],
 )
 def test_a_game_that_the_protocol_does_not_have_is_one_line(arguments, words):

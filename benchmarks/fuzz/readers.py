@@ -7,10 +7,10 @@ True where the input was accepted; a `UserError` refuses it. `Wrong` is raised f
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from benchmarks.fuzz.files import books, caches, engines, jsons, ladders, metrics, tomls
+from benchmarks.fuzz.files import books, caches, engines, jsons, ladders, metrics, queries, tomls
 from benchmarks.fuzz.positions import logs, positions, records, starts
 from benchmarks.fuzz.runs import runs, states
 from benchmarks.fuzz.values import Case
 
-_ALL = (starts, positions, records, logs, jsons, tomls, books, metrics, ladders, caches, engines, states, runs)
+_ALL = (starts, positions, records, logs, jsons, tomls, books, metrics, ladders, caches, engines, queries, states, runs)
 READERS: Mapping[str, Case] = MappingProxyType({each.__name__: each for each in _ALL})
