@@ -207,6 +207,7 @@ def test_an_option_changes_the_player_and_a_wrong_one_changes_nothing(chess):
         ("position startpos moves e2e5", "illegal action 'e2e5'"),
         ("position", "expected startpos or fen"),
         ("position fen", "expected startpos or fen"),
+        ("position moves e2e4", "expected startpos or fen"),
         ("banana", "unknown command 'banana'"),
         ("setoption name MultiPV value 0", "MultiPV: expected a whole number"),
         ("setoption name MultiPV value " + "9" * 5000, "MultiPV: expected a whole number"),

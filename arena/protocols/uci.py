@@ -184,9 +184,9 @@ class Uci(Protocol):
                 self.position = self._played(self.position, moves[len(known) :])
                 self._given = place, moves
                 return
-        if where[0] == "startpos":
+        if where[:1] == ["startpos"]:
             start = self.game.initial()
-        elif where[0] == "fen" and len(where) > 1:
+        elif where[:1] == ["fen"] and len(where) > 1:
             start = self.game.parse(" ".join(where[1:]))
         else:
             raise UserError(f"position: expected startpos or fen, got '{short(place)}'")
