@@ -14,6 +14,7 @@ opening book that is tried before the search.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import hashlib
 import importlib
@@ -29,6 +30,7 @@ from base.errors import UserError, nearest, short
 from base.files import cache_folder, write_bytes
 from base.options import Options, split
 from base.seeds import below, derive, generator
+from base.threads import Stop
 from base.values import Misfit, checked, parsed
 from checkpoints import pack, read_card, ready, resolve, unpack
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
@@ -40,7 +42,7 @@ from classical.minimax import Minimax
 from classical.solvable import LATE, MIDDLE, fits, require
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
-from games.choice import Candidate, Choice
+from games.choice import Candidate, Choice, Limits, Report
 from mcts.player import TreePlayer
 from mcts.puct import PUCT
 from mcts.search import is_compiled
@@ -59,7 +61,7 @@ KEPT = 8  # players of a task that a worker keeps: their tables take memory
 
 class Thinker(Protocol):
     """A search that can be a player. Optional members: `new_game()`; `advance(action)`, an action was played; `prepare()`, compile;
-    and `seed`, which is set before `new_game()`."""
+    `seed`, which is set before `new_game()`; and `analyse(state, limits, report, stop)`, as in `Player`."""
 
     def choose(self, state: Any) -> Choice: ...
 
@@ -138,11 +140,29 @@ class Player:
         if mover is None or mover == CHANCE:
             what = "a finished game" if mover is None else "one where chance is to move"
             raise UserError(f"expected a position of {self.game.name} with a move to choose, got {what}")
+        return self.from_book(state) or self.thinker.choose(state)
+
+    def from_book(self, state: Any) -> Choice | None:
+        """The opening book's move, where there is one."""
         found = self.book.choose(state, self._rng) if self.book is not None else None
-        if found is None:
-            return self.thinker.choose(state)
-        score = next(score for action, _, score in self.book.moves(state) if action == found) if self.book else 0.0
+        if found is None or self.book is None:
+            return None
+        score = next(score for action, _, score in self.book.moves(state) if action == found)
         return Choice(found, score, pv=(found,), counters={"book": 1})
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether its searches report while they run, and end when they are stopped; others end at their own limit."""
+        return hasattr(self.thinker, "analyse")
+
+    def analyse(self, state: Any, limits: Limits, report: Report, stop: Stop) -> Choice:
+        """A search of a position with a move to choose, on this thread, until its limits or `stop`; `report` receives what is found on
+        the way. The book is not used."""
+        if self.can_stop:
+            found: Choice = self.thinker.analyse(state, limits, report, stop)  # type: ignore[attr-defined]
+        else:
+            found = self.thinker.choose(state)
+        return found
 
 
 # ── the searches of this project, by kind; the docstring is the line that `python -m arena players` prints ──────────────
@@ -444,6 +464,18 @@ def eval_of(game: Game, path: str | None) -> Eval | None:
 def summary_of(kind: str) -> str:
     """One line about a kind of player."""
     return inspect.getdoc(kinds()[kind]) or ""
+
+
+def add_players(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
+def run_players(options: argparse.Namespace) -> int:
+    for kind in kinds():
+        print(f"{kind}: {summary_of(kind)}")
+        for name, words in options_of(kind).words().items():
+            print(f"    {name}: {words}")
+    return 0
 
 
 # ── players for workers on any machine ───────────────────────────────────────────────────────────────────────────────

@@ -25,6 +25,38 @@ R = TypeVar("R")
 POLL = 0.05  # seconds between checks for a signal that another thread may have received
 
 
+class Stop:
+    """A request to stop, made once from any thread: `stop()`. What can be stopped registers for as long as it runs:
+
+    with stop.calling(lambda: flag.fill(1)):
+        ...
+    """
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._calls: list[Callable[[], object]] = []
+        self._lock = threading.Lock()
+
+    def __call__(self) -> None:
+        with self._lock:
+            self.is_set = True
+            for call in self._calls:
+                call()
+
+    @contextmanager
+    def calling(self, call: Callable[[], object]) -> Iterator[None]:
+        """`call` is called by the request, or now if it came before; never after the block."""
+        with self._lock:
+            self._calls.append(call)
+            if self.is_set:
+                call()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls.remove(call)
+
+
 class Overtime(BaseException):
     """The call took too long. Not an Exception, because rules may catch those."""
 

@@ -1,7 +1,10 @@
-"""The result of a search for a move, the same type for all searches: alpha-beta, tree search, solver."""
+"""The result of a search for a move, the same type for all searches: alpha-beta, tree search, solver; and the limits of a search that
+is watched and stopped from outside."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,6 +26,8 @@ class Candidate:
     """Its probability before the search, where there is a policy."""
     utilities: tuple[float, ...] | None = None
     """Every player's utility if this is played, where the search has them all."""
+    pv: tuple[int, ...] = ()
+    """The line that begins with it, where it was requested (`Limits.lines`)."""
 
 
 @dataclass(frozen=True)
@@ -47,3 +52,24 @@ class Choice:
     """What each part of the search did: cut-offs by kind, table hits, extensions."""
     utilities: tuple[float, ...] | None = None
     """Every player's utility after `action`, where the search has them all."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one search that reports while it runs (`analyse` of a player). None: the player's own limit of that kind."""
+
+    depth: int | None = None
+    nodes: int | None = None
+    """Positions, or simulations."""
+    is_endless: bool = False
+    """The player's own limits do not count: only those above, and the request to stop."""
+    actions: tuple[int, ...] = ()
+    """The only ones to consider at the root; none: all."""
+    lines: int = 1
+    """So many of the best actions get a value and a line of their own."""
+    every: float = math.inf
+    """Seconds between reports; a search by depth reports each iteration."""
+
+
+Report = Callable[[Choice], object]
+"""Receives what a search has found so far, on the thread of the search."""

@@ -14,17 +14,17 @@ game, except by the clock.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from base.errors import UserError
 from base.seeds import generator
-from base.threads import interruptible
+from base.threads import Stop, interruptible
 from games import CHANCE, Game
-from games.choice import Choice
+from games.choice import Choice, Limits, Report
 from mcts.phases import EvaluatorFactory, uniform_evaluator
-from mcts.root import candidates, is_same, principal_variation
+from mcts.root import candidates, is_same, principal_variation, restrict
 from mcts.search import BatchEvaluator, CompiledNetwork, Search, is_compiled
 from mcts.settings import SearchSettings
 from mcts.tree import bytes_per_node
@@ -36,6 +36,23 @@ MOST = 2**31 - 2
 EDGES_PER_NODE = {False: 4, True: 48}
 """Of large trees, by whether there is a policy: 2 in connect four and othello, 5 in go 9×9 at 100,000 simulations of UCB1; with
 priors, 7 in connect four and about 35 in chess."""
+
+
+SLICE = 0.1  # seconds of simulations, at most, between two looks at what ends a search
+FIRST = 16
+"""Simulations of the first of several searches, where the variant needs to have a number."""
+
+Flag = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+class _Begun(NamedTuple):
+    """A search under way."""
+
+    start: float
+    kept: int
+    """Visits of the root that were there before."""
+    cache: np.ndarray[Any, Any]
+    """The counts of the cache at its beginning."""
 
 
 class TreePlayer:
@@ -138,29 +155,63 @@ class TreePlayer:
 
     def choose(self, state: GameState) -> Choice:
         """Search, and the move to play."""
+        begun = self._begin(state, self._follows)
+        self._simulate(begun.start, begun.kept)
+        self._has_root = True
+        return self._found(begun)
+
+    def analyse(self, state: GameState, limits: Limits, report: Report, stop: Stop) -> Choice:
+        """The same under other limits, on this thread, until `stop`; with reports on the way. The tree of a position that was searched
+        last is searched on.
+
+        Gumbel's search shares out a known number of simulations. Without one it is repeated with twice as many each time, and the
+        last complete one counts."""
+        variant = self.search.variant
+        if limits.actions and not variant.keeps_tree:
+            raise UserError(
+                f"method '{self.search.settings.method}': expected a search of all actions, got some of them"
+            )
+        own = MOST if limits.is_endless or self.simulations is None else self.simulations
+        most = 1 if self.simulations == 0 else own if limits.nodes is None else limits.nodes
+        begun = self._begin(state, self.reuse and self._has_root and variant.keeps_tree and not limits.actions)
+        flag = np.zeros(1, np.uint8)
+        with stop.calling(lambda: flag.fill(1)):
+            if variant.keeps_tree:
+                self._in_slices(begun, min(most, MOST - begun.kept), limits, report, flag)
+            else:
+                known = most if limits.nodes is not None or not limits.is_endless else None
+                return self._by_doubling(begun, known, limits, report, flag)
+        self._has_root = not limits.actions
+        return self._found(begun, limits.lines)
+
+    # ── inside ──
+
+    def _begin(self, state: GameState, may_follow: bool) -> _Begun:
+        """The tree is that of `state`: a new one, unless it may follow what was searched last and has this root."""
         start = time.perf_counter()
-        follows = self._follows_to(state)
+        follows = self._is_root(state) and may_follow
         search, tree = self.search, self.search.tree
         self._follows = self._has_root = False  # unless the search comes to its end
         if not follows:
             search.begin(0, state, generator(self.seed, self._kind))
-        about = tree.slots[0]
-        kept = int(tree.root().visits) if about.nodes else 0
-        before = search.cache.counts.copy()
-        self._simulate(start, kept)
-        self._has_root = True
-        root, edges = tree.root(), search.ranked()
-        actions = candidates(tree, root, edges, with_priors=search.variant.has_policy)
+        kept = int(tree.root().visits) if tree.slots[0].nodes else 0
+        return _Begun(start, kept, search.cache.counts.copy())
+
+    def _found(self, begun: _Begun, lines: int = 0) -> Choice:
+        """What the tree holds now."""
+        search, tree = self.search, self.search.tree
+        about, root, edges = tree.slots[0], tree.root(), search.ranked()
+        actions = candidates(tree, root, edges, with_priors=search.variant.has_policy, lines=lines, worst=search.worst)
         means = tuple(map(float, search.utilities()))
         nodes, links = tree.used()
         counters = {
-            "visits kept": kept,
+            "visits kept": begun.kept,
             "tree nodes": nodes,
             "tree edges": links,
             "expansions refused": int(about.refused),
         }
         if len(search.cache.entries):
-            lookups, hits, _ = search.cache.counts - before
+            lookups, hits, _ = search.cache.counts - begun.cache
             counters |= {"cache lookups": int(lookups), "cache hits": int(hits)}
         return Choice(
             action=actions[0].action,
@@ -169,23 +220,71 @@ class TreePlayer:
             pv=principal_variation(tree, worst=search.worst, first=edges[0]) or (actions[0].action,),
             depth=int(about.depth),
             nodes=int(about.simulations),
-            seconds=time.perf_counter() - start,
+            seconds=time.perf_counter() - begun.start,
             actions=actions,
             counters=counters,
             utilities=actions[0].utilities or means,
         )
 
-    # ── inside ──
-
-    def _follows_to(self, state: GameState) -> bool:
-        """Is the tree that of `state`? A position without a choice is refused."""
+    def _is_root(self, state: GameState) -> bool:
+        """Is it the position of the tree's root? A position without a choice is refused."""
         if self.game.is_terminal(state):
             raise UserError(f"expected an unfinished game of {self.game.name}, got a finished one")
         if self.game.to_move(state) == CHANCE:
             raise UserError(
                 f"expected a position of {self.game.name} where a player is to move, got a roll of the dice"
             )
-        return self._follows and is_same(state, self.search.roots[0])
+        return is_same(state, self.search.roots[0])
+
+    def _in_slices(self, begun: _Begun, most: int, limits: Limits, report: Report, flag: Flag) -> None:
+        """Simulations in slices; between two of them the tree stands still, and is read for a report."""
+        search, about = self.search, self.search.tree.slots[0]
+        search.start(0, 1)
+        self._simulate_until(flag, once=True)
+        if limits.actions:
+            restrict(search.tree, limits.actions)
+        began, due, size = time.perf_counter(), time.perf_counter() + limits.every, 1
+        while not flag[0] and about.simulations < most and not search.tree.root().proven:
+            if limits.depth is not None and about.depth >= limits.depth:
+                break
+            search.add(min(size, most - int(about.simulations)), 0)
+            self._simulate_until(flag)
+            now = time.perf_counter()
+            rate = int(about.simulations) / max(now - began, 1e-6)
+            size = int(min(max(rate * min(limits.every, SLICE), 1), 2 * size + 8))
+            if now >= due and self._has_move():
+                due = now + limits.every
+                report(self._found(begun, limits.lines))
+        about.target = about.simulations
+        while not self._has_move():
+            search.add(1, 0)
+            self._simulate_until(np.zeros(1, np.uint8))
+
+    def _by_doubling(self, begun: _Begun, known: int | None, limits: Limits, report: Report, flag: Flag) -> Choice:
+        search, about = self.search, self.search.tree.slots[0]
+        found, size = None, FIRST if known is None else known
+        while True:
+            search.start(0, size)
+            self._simulate_until(flag)
+            if found is not None and about.simulations < size and not search.tree.root().proven:
+                return found
+            while not self._has_move():
+                search.add(1, 0)
+                self._simulate_until(np.zeros(1, np.uint8))
+            found = self._found(begun, limits.lines)
+            is_deep = limits.depth is not None and about.depth >= limits.depth
+            if flag[0] or known is not None or is_deep or search.tree.root().proven or 2 * size > MOST:
+                return found
+            report(found)
+            size *= 2
+
+    def _simulate_until(self, flag: Flag, once: bool = False) -> None:
+        """All simulations that were added, or those before the flag is set; `once`: regardless of it."""
+        if self._batches is None:
+            self.search.run(None, None if once else flag)
+            return
+        while (once or not flag[0]) and self.search.step(self._batches):
+            pass
 
     def _simulate(self, start: float, kept: int) -> None:
         most = min(MOST if self.simulations is None else max(self.simulations, 1), MOST - kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,25 @@ def ranked(tree: Tree, node: Node, slot: int = 0, worst: float = -1.0) -> list[A
         tree.children(node, slot),
         key=lambda edge: (-int(edge.visits), -float(edge.value), -float(edge.prior), int(edge.action)),
     )
-    first = tree.edges[slot, most_visited(node, tree.nodes[slot], tree.edges[slot], worst)]
+    first = best_of(tree, node, slot, worst)
     return [first, *(edge for edge in edges if edge.action != first.action)]
 
 
+def best_of(tree: Tree, node: Node, slot: int = 0, worst: float = -1.0) -> Any:
+    """A decision node's edge to play."""
+    return tree.edges[slot, most_visited(node, tree.nodes[slot], tree.edges[slot], worst)]
+
+
 def candidates(
-    tree: Tree, node: Node, edges: list[Any], slot: int = 0, with_priors: bool = False
+    tree: Tree,
+    node: Node,
+    edges: list[Any],
+    slot: int = 0,
+    with_priors: bool = False,
+    lines: int = 0,
+    worst: float = -1.0,
 ) -> tuple[Candidate, ...]:
+    """One for each edge, in their order; the first `lines` with the line that they begin."""
     return tuple(
         Candidate(
             int(edge.action),
@@ -49,8 +62,9 @@ def candidates(
             int(edge.visits),
             float(edge.prior) if with_priors else None,
             utilities_of(tree, edge, slot),
+            principal_variation(tree, slot, worst, edge) if number < lines else (),
         )
-        for edge in edges
+        for number, edge in enumerate(edges)
     )
 
 
@@ -59,7 +73,7 @@ def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0, first: E
     node = tree.root(slot)
     line: list[int] = []
     while node.count and node.mover != CHANCE:
-        edge = ranked(tree, node, slot, worst)[0] if first is None or line else first
+        edge = first if first is not None and not line else best_of(tree, node, slot, worst)
         if edge.visits == 0:
             break
         line.append(int(edge.action))
@@ -67,6 +81,23 @@ def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0, first: E
             break
         node = tree.nodes[slot, edge.child]
     return tuple(line)
+
+
+def restrict(tree: Tree, actions: Sequence[int], slot: int = 0) -> None:
+    """Leave only these actions at a root that was evaluated and whose edges have not been walked. The tree then serves this search
+    alone: below another move there is nothing to keep."""
+    root, about = tree.root(slot), tree.slots[slot]
+    if root.count == 0:  # without a policy the root is expanded at its second visit
+        first = int(about.edges)
+        kept = np.zeros(len(actions), tree.edges.dtype)
+        kept["action"], kept["child"], kept["prior"] = actions, NONE, 1.0 / len(actions)
+        about.edges += len(kept)
+    else:
+        first = int(root.edges)
+        children = tree.children(root, slot)
+        kept = children[np.isin(children["action"], actions)].copy()
+    tree.edges[slot, first : first + len(kept)] = kept
+    root.edges, root.count = first, len(kept)
 
 
 def is_same(state: GameState, other: GameState) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from arena.analyze import Queries
 from arena.engines.uci import Uci
 from arena.ladder.rating import CrossTable, rate
 from arena.ladder.results import LadderResults
@@ -257,6 +258,33 @@ def _with_cache(root: Path) -> Path:
         del os.environ["ZERMELO_CACHE"]
         if before is not None:
             os.environ["ZERMELO_CACHE"] = before
+
+
+def queries(rng: Rng, folder: Path) -> bool:
+    """Lines of `python -m arena analyze`."""
+    game = game_of("tic_tac_toe")
+    query = {
+        "id": "a",
+        "position": game.text(game.initial()),
+        "moves": ["b2", ["O", "a1"]],
+        "analyzeTurns": [0, 2],
+        "maxVisits": 10,
+        "maxDepth": 3,
+        "maxTime": 0.5,
+        "lines": 2,
+        "allowMoves": [{"player": "B", "moves": ["a2"], "untilDepth": 1}, "c3"],
+        "avoidMoves": ["a3"],
+        "reportDuringSearchEvery": 0.1,
+        "priorities": [1, 2],
+    }
+    found = json_of(spoiled_json(query, rng), "query")
+    if not isinstance(found, dict):
+        raise UserError("query: expected an object")
+    for job in Queries(game).jobs_of(found):
+        legal = game.legal_actions(job.state)
+        if any(action not in legal for action in job.limits.actions) or (job.limits.nodes or 1) < 1:
+            raise Wrong(f"a query: {job}")
+    return True
 
 
 class _Scripted(Uci):

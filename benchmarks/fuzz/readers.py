@@ -7,7 +7,7 @@ True where the input was accepted; a `UserError` refuses it. `Wrong` is raised f
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from benchmarks.fuzz.files import books, caches, engines, jsons, ladders, metrics, tomls
+from benchmarks.fuzz.files import books, caches, engines, jsons, ladders, metrics, queries, tomls
 from benchmarks.fuzz.page import requests
 from benchmarks.fuzz.positions import logs, positions, records, starts
 from benchmarks.fuzz.runs import runs, states
@@ -25,6 +25,7 @@ _ALL = (
     ladders,
     caches,
     engines,
+    queries,
     states,
     runs,
     requests,

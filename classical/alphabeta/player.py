@@ -19,14 +19,15 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from base.errors import UserError
-from base.threads import interruptible
+from base.threads import Stop, interruptible
 from classical.alphabeta import probcut
-from classical.alphabeta.root import root
+from classical.alphabeta.root import line_after, root
 from classical.alphabeta.settings import MAX_DEPTH, AlphaBetaSettings
 from classical.alphabeta.table import AGES, empty, new_table, no_table
 from classical.alphabeta.workspace import (
@@ -47,13 +48,14 @@ from classical.scores import UNIT, WIN, utility_of
 from classical.tables import empty_table, load_tables
 from classical.types import Codes
 from games import CHANCE, Game
-from games.choice import Bound, Candidate, Choice
+from games.choice import Bound, Candidate, Choice, Limits, Report
 from games.types import Array, GameState
 
 GRACE = 10_000  # nodes that the first iteration may visit regardless of limits: a few milliseconds, for a sensible move
 WINDOW = 20_000  # half of the first aspiration window
 WIDER = 4
 NO_LIMIT = 1 << 62
+NEVER = 1 << 40  # milliseconds: settings need a limit, and here it is the request to stop
 SHORT = 0.0005  # seconds within which no thread is started for an iteration: it would cost more than the search
 KINDS: dict[int, Bound] = {EXACT: "exact", UPPER: "upper", LOWER: "lower"}
 
@@ -136,6 +138,37 @@ class AlphaBeta:
         self._paths_matter |= any(bool(each.ws["path_ends"]) for each in (search, *helpers))
         return search.choice(time.perf_counter() - start, helpers)
 
+    def analyse(self, state: GameState, limits: Limits, report: Report, stop: Stop) -> Choice:
+        """The same under other limits, on this thread, until `stop`; with a report after each iteration.
+
+        A search of some actions alone leaves values in the table that are not those of their positions, so that is emptied."""
+        own = self.settings
+        depth, nodes = (None, None) if limits.is_endless else (own.depth, own.nodes)
+        if own.bare or not own.iterative:
+            depth = own.depth
+        settings = replace(
+            own,
+            depth=depth if limits.depth is None else min(limits.depth, MAX_DEPTH),
+            nodes=nodes if limits.nodes is None else limits.nodes,
+            ms=NEVER,
+            multipv="all" if limits.lines > 1 else own.multipv,
+        )
+        start = time.perf_counter()
+        self._age = (self._age + 1) % AGES
+        search, *helpers = (Search(self, each, state, settings, limits.actions) for each in self._all)
+        search.report = lambda: report(search.choice(time.perf_counter() - start, helpers, limits.lines))
+        with stop.calling(search.stop):
+            search.run(math.inf, helpers)
+        self._paths_matter |= any(bool(each.ws["path_ends"]) for each in (search, *helpers))
+        found = search.choice(time.perf_counter() - start, helpers, limits.lines)
+        if limits.actions:
+            self.new_game()
+        return found
+
+    @property
+    def _all(self) -> list[Array]:
+        return [self._workspace, *self._helpers]
+
     def log(self) -> Array:
         """The tree of the last search, if logged: one entry per edge (`workspace.LOG`), a parent before its children."""
         ws = self._workspace[0]
@@ -159,8 +192,16 @@ def endgames_of(game: Game, on_request: str | None) -> Codes:
 class Search:
     """One thread's part of a call of `choose`, in a workspace of its own."""
 
-    def __init__(self, player: AlphaBeta, workspaces: Array, state: GameState) -> None:
-        self.player, self.settings, self.game = player, player.settings, player.game
+    def __init__(
+        self,
+        player: AlphaBeta,
+        workspaces: Array,
+        state: GameState,
+        settings: AlphaBetaSettings | None = None,
+        actions: Sequence[int] = (),
+    ) -> None:
+        """`settings`: with other limits than the player's. `actions`: the only ones to search at the root; none: all."""
+        self.player, self.settings, self.game = player, settings or player.settings, player.game
         self.workspaces, self.table = workspaces, player.table
         ws = self.ws = workspaces[0]
         self.counters = workspaces.view(np.int64)[: len(COUNTERS)]  # which come first in it
@@ -169,7 +210,12 @@ class Search:
         ws["stop"] = ws["aborted"] = ws["depends"] = ws["log_used"] = 0
         ws["node_limit"] = self.settings.nodes or NO_LIMIT
         ws["states"][0] = state
-        ws["root_count"] = 0
+        ws["multipv_all"] = int(self.settings.multipv == "all")
+        ws["root_count"] = len(actions)
+        ws["roots"]["action"][: len(actions)] = actions
+        ws["roots"]["kind"][: len(actions)] = NONE
+        self.report: Callable[[], object] = lambda: None
+        """Called after each iteration."""
         self.root = self.game.kernel(root)
         self.depth, self.score, self.depends = 0, 0, HORIZON
         self.line: list[int] = []
@@ -177,7 +223,9 @@ class Search:
 
     def run(self, start: float, helpers: Sequence[Search] = ()) -> None:
         """Search in another thread, and `helpers` in theirs, while the calling one keeps the time."""
-        deadline = start + self.settings.ms / 1000 if self.settings.ms is not None else math.inf
+        deadline = (
+            start + self.settings.ms / 1000 if self.settings.ms is not None else math.inf
+        )  # of an infinite start: none
         threads = [threading.Thread(target=each.help, args=(number,)) for number, each in enumerate(helpers)]
         for thread in threads:
             thread.start()
@@ -222,6 +270,7 @@ class Search:
             self.depth, self.score, self.depends = depth, score, int(ws["depends"])
             self._take_roots()
             self._take_line()
+            self.report()
             if self._is_settled(depth):
                 return True
         return True
@@ -266,7 +315,7 @@ class Search:
         here = self.ws["plies"][0]
         self.line = here["line"][: int(here["line_length"])].tolist()
 
-    def choice(self, seconds: float, helpers: Sequence[Search] = ()) -> Choice:
+    def choice(self, seconds: float, helpers: Sequence[Search] = (), lines: int = 0) -> Choice:
         action = self.roots[0][0]
         value = utility_of(self.score)
         others = [
@@ -274,6 +323,7 @@ class Search:
             for action, score, kind in self.roots
         ]
         others[1:] = sorted(others[1:], key=lambda one: -2.0 if one.value is None else -one.value)
+        others[:lines] = [replace(each, pv=self._line_of(each, action)) for each in others[:lines]]
         sums = np.sum([each.counters for each in (self, *helpers)], axis=0)
         counters = dict(zip(COUNTERS, sums.tolist(), strict=True))
         return Choice(
@@ -287,6 +337,15 @@ class Search:
             actions=tuple(others),
             counters=counters,
         )
+
+    def _line_of(self, candidate: Candidate, best: int) -> tuple[int, ...]:
+        """The line that begins with an action: for the best one that of the search, for others as far as the table has it."""
+        if candidate.action == best:
+            return tuple(self.line) or (best,)
+        if candidate.value is None or not self.settings.tt:
+            return (candidate.action,)
+        length = self.game.kernel(line_after)(self.workspaces, self.table, candidate.action, max(self.depth, 1))
+        return tuple(self.ws["plies"][0]["line"][:length].tolist())
 
     def _is_proven(self) -> bool:
         """No enhancement invents a win. But if a game ended by counter or repetition since the table was emptied, a win from the table

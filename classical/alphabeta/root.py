@@ -156,3 +156,17 @@ def root(rules: Rules) -> Kernel:
         return best
 
     return root
+
+
+def line_after(rules: Rules) -> Kernel:
+    """line_after(ws [1], table, action, length) -> how long the line in ws.plies[0] is: `action`, and the table's actions behind it."""
+    lengthen = lengthener(rules, position_key(rules))
+
+    def line_after(workspaces: Array, table: Entries, action: int, length: int) -> int:
+        ws = workspaces[0]
+        here = ws.plies[0]
+        here.line[0], here.line_length = action, 1
+        lengthen(ws, table, np.int64(length))
+        return int(here.line_length)
+
+    return line_after
