@@ -285,8 +285,8 @@ class _Process(_Member):
 
 @contextmanager
 def _no_main_module() -> Iterator[None]:
-    """A process that is started meanwhile does not import the program that starts it: what a worker does comes with its tasks, and a
-    script need not ask for its own name before it uses workers."""
+    """A process that is started meanwhile does not import the program that starts it, so a script need not ask for its own name before
+    it uses workers. It is imported where a task takes something of it."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:

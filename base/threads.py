@@ -112,13 +112,17 @@ def _may_be_interrupted() -> bool:
     )
 
 
+_starting = threading.Lock()  # the size of the next stack is one number for all threads
+
+
 def _start(work: Callable[[], None], stack: int) -> None:
-    before = threading.stack_size(stack) if stack else 0
-    try:
-        threading.Thread(target=work, daemon=True).start()
-    finally:
-        if stack:
-            threading.stack_size(before)
+    with _starting:
+        before = threading.stack_size(stack) if stack else 0
+        try:
+            threading.Thread(target=work, daemon=True).start()
+        finally:
+            if stack:
+                threading.stack_size(before)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from __future__ import annotations
 import pickle
 import traceback
 from collections.abc import Callable
+from multiprocessing import spawn
 from queue import SimpleQueue
 from typing import Any
 
@@ -19,10 +20,18 @@ from base.workers import Task, Worker
 
 LEAVE = b""
 """No pickle is empty."""
+_TASK = "task"  # a job's message begins with its number
 
 
 def task_message(task: Task[Any, Any]) -> bytes:
-    return pickle.dumps((pickle.dumps(task),))
+    data = pickle.dumps(task)
+    return pickle.dumps((_TASK, data, _main_module() if b"__main__" in data else {}))
+
+
+def _main_module() -> dict[str, Any]:
+    """Where a worker finds the program that is run here; what a task takes of it is defined there."""
+    found = spawn.get_preparation_data("worker")
+    return {name: value for name, value in found.items() if name.startswith("init_main")}
 
 
 def job_message(number: int, job: object) -> bytes:
@@ -67,9 +76,11 @@ def _serve(inbox: SimpleQueue[bytes], send: Callable[[bytes], None]) -> None:
             if data == LEAVE:
                 return
             message = pickle.loads(data)
-            if len(message) == 1:
+            if message[0] == _TASK:
                 worker = None  # and what it kept, before the next one needs room
-                worker = pickle.loads(message[0]).worker()
+                _, task, main = message
+                spawn.prepare(main)
+                worker = pickle.loads(task).worker()
             else:
                 assert worker is not None
                 worker.add(*message)

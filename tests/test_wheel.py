@@ -43,6 +43,7 @@ COMMANDS = {
     "mcts.ucb1": ["60/79 1/10 2/11"],
     "monitor.metrics": [""],
     "train.keys": [""],
+    "zermelo": ["--help", "games list"],
 }
 """By module; the run of the first one is there for the others."""
 

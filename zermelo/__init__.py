@@ -36,6 +36,8 @@ well; docs/design.md explains them. torch is imported by `train` alone, and by n
 import importlib
 from typing import TYPE_CHECKING, Any
 
+import base  # first: Ctrl-C during the other imports
+
 if TYPE_CHECKING:
     from arena.players import Player
     from arena.tally import Tally
