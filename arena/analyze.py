@@ -46,7 +46,7 @@ from base.reading import json_of
 from base.threads import Stop
 from games import CHANCE, Game, load
 from games.choice import Choice, Limits
-from games.formats.words import action_of, words_of
+from games.formats.words import followed, words_of
 
 LINES = 5
 OWN = ("id", "position", "moves", "analyzeTurns", "maxVisits", "maxDepth", "maxTime", "lines", "allowMoves", "avoidMoves",
@@ -129,14 +129,11 @@ class Queries:
         if not (isinstance(words, list) and all(map(is_move, words))):
             raise BadField("moves", "a text, a list of names, or of pairs of a colour and a name", moves)
         state = game.initial() if place is None else game.parse(place.removeprefix(POSITION))
-        states = [state]
-        for ply, word in enumerate(words):
-            try:
-                state = game.result(state, action_of(game, state, word if isinstance(word, str) else word[1]))
-            except UserError as error:
-                raise UserError(f"moves: ply {ply}: {error}") from None
-            states.append(state)
-        return states
+        names = [word if isinstance(word, str) else word[1] for word in words]
+        try:
+            return [state, *(after for _, after in followed(game, names, state))]
+        except UserError as error:
+            raise UserError(f"moves: {error}") from None
 
     def _limits(self, query: dict[str, Any]) -> tuple[Limits, float | None]:
         for name, least in (("maxVisits", 1), ("maxDepth", 1), ("lines", 0)):

@@ -32,7 +32,7 @@ from classical.solvable import LATE, fits
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
 from games.drawing import drawn, places, svg
-from games.formats.words import action_of, words_of
+from games.formats.words import followed, words_of
 from games.record import GameRecord, make_record, read_records
 
 NODES = 200_000  # of the solver, for a position
@@ -89,13 +89,10 @@ def _in_words(file: Path, game: Game) -> Iterator[GameRecord]:
             words = [word for word in words_of(game, line) if word not in ("1-0", "0-1", "1/2-1/2", "*")]
             if not words:
                 continue
-            state, moves = game.initial(), []
-            for ply, word in enumerate(words):
-                try:
-                    moves.append(action_of(game, state, word))
-                except UserError as error:
-                    raise UserError(f"{file}:{number}: ply {ply}: {error}") from None
-                state = game.result(state, moves[-1])
+            try:
+                moves = [action for action, _ in followed(game, words, game.initial())]
+            except UserError as error:
+                raise UserError(f"{file}:{number}: {error}") from None
             yield make_record(game, moves)
 
 

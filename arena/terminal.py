@@ -42,7 +42,7 @@ from base.options import split
 from base.seeds import derive, generator
 from games import CHANCE, Game, load
 from games.choice import Choice
-from games.formats.words import action_of, words_of
+from games.formats.words import action_of, followed, words_of
 from games.record import MAX_PLIES, GameRecord, make_record
 
 HUMAN = "human"
@@ -104,12 +104,8 @@ class TerminalGame:
 
     def begin_with(self, moves: str) -> None:
         """Play moves given by name."""
-        for ply, word in enumerate(words_of(self.game, moves)):
-            try:
-                action = action_of(self.game, self.state, word)
-            except UserError as error:
-                raise UserError(f"ply {ply}: {error}") from None
-            self.states.append(self.game.result(self.state, action))
+        for action, state in followed(self.game, words_of(self.game, moves), self.state):
+            self.states.append(state)
             self.moves.append(action)
         self._begin_players()
 

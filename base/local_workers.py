@@ -25,6 +25,7 @@ import subprocess
 import sys
 import threading
 import types
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
@@ -185,7 +186,7 @@ class _LocalWorkers:
         self.close()
 
 
-class _Member:
+class _Member(ABC):
     """The parent's end of one worker, and the jobs that this has in hand."""
 
     connection: Connection
@@ -224,22 +225,22 @@ class _Member:
         first = ", ".join(map(str, itertools.islice(self.jobs, 5)))
         return f"one of {len(self.jobs)} jobs: {first}, … ({self.name})"
 
-    def is_alive(self) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def is_alive(self) -> bool: ...
 
     def is_stopped(self) -> bool:
         """By a signal, as Ctrl-Z or a debugger sends it."""
         return False
 
+    @abstractmethod
     def manner(self) -> str:
         """How it ended."""
-        raise NotImplementedError
 
-    def kill(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def kill(self) -> None: ...
 
-    def join(self, seconds: float | None = None) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def join(self, seconds: float | None = None) -> None: ...
 
 
 class _Process(_Member):

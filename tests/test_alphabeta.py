@@ -570,7 +570,7 @@ def test_threads_prove_the_value_that_one_thread_proves() -> None:
 
 def test_threads_keep_the_time_and_count_all_nodes() -> None:
     game = load("othello")
-    player = AlphaBeta(game, AlphaBetaSettings(ms=150, threads=2))
+    player = AlphaBeta(game, AlphaBetaSettings(ms=500, threads=2))
     player.prepare()
     start = time.perf_counter()
     choice = player.choose(game.initial())

@@ -1,5 +1,6 @@
 """Search with a network: many games side by side, exploration at the root, targets, proofs, the player."""
 
+import statistics
 import time
 from dataclasses import replace
 from functools import cache
@@ -633,14 +634,15 @@ def test_clock_is_kept_and_always_gives_a_move() -> None:
     zeros = np.zeros((8, 7), np.float32), np.zeros((8, 2), np.float32)
     player = learned(game, lambda observations: zeros, ms=50, leaves=8)
     player.prepare()
-    times = []
+    times, nodes = [], []
     for _ in range(9):
         start = time.perf_counter()
-        choice = player.choose(game.initial())
+        nodes.append(player.choose(game.initial()).nodes)
         times.append(time.perf_counter() - start)
-        assert choice.nodes > 1
         player.new_game()
-    assert 0.01 < sorted(times)[4] < 0.15
+    # Another program may take the processor for all of one search.
+    assert min(nodes) >= 1 and statistics.median(nodes) > 1
+    assert 0.01 < statistics.median(times) < 0.15
     hurried = learned(game, lambda observations: zeros, ms=1e-6, leaves=8).choose(game.initial())
     assert hurried.action in game.legal_actions(game.initial())
 

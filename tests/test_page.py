@@ -14,6 +14,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from page_server import serving
 
 from arena.page.judging import verdict
 from arena.page.server import MOST_TABLES, PageServer
@@ -35,12 +36,8 @@ LONGEST = 60.0  # seconds that a test waits for what should come within one
 
 @pytest.fixture(scope="module")
 def server():
-    made = PageServer(0)
-    thread = threading.Thread(target=made.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    yield made
-    made.shutdown()
-    made.server_close()
+    with serving() as made:
+        yield made
 
 
 def request(server, method, path, body=None, headers=None, kind="application/json"):
@@ -414,7 +411,7 @@ def test_what_a_player_answers_after_the_position_changed_is_dropped(server, mon
     table.command("undo", {})
     assert table.at is table.tree.root and table.busy is None
     table.command("play", {"node": 0, "action": 4})
-    until(lambda: table.at.ply == 2)  # by another player: nobody waits for the slow one
+    until(lambda: table.at.ply == 2)  # by another player, without waiting for the slow one
     reached = table.at
     may_answer.set()
     time.sleep(0.2)

@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from page_server import serving
 
 from arena.page.server import PageServer
 from base.seeds import below, generator
@@ -25,12 +26,8 @@ LONGEST = 60_000  # milliseconds that a test waits for what should come within o
 
 @pytest.fixture(scope="module")
 def server():
-    made = PageServer(0)
-    thread = threading.Thread(target=made.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    yield made
-    made.shutdown()
-    made.server_close()
+    with serving() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ action, no answer within the limit) is a `Forfeit`; the engine is then killed, a
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, NoReturn
@@ -28,7 +29,7 @@ GRACE = 2000  # milliseconds
 Grace = Annotated[int, range(3_600_001)]
 
 
-class Engine:
+class Engine(ABC):
     """An engine process and its game. A protocol is a subclass with `handshake`, `begin` and `think`."""
 
     kind = ""
@@ -48,17 +49,17 @@ class Engine:
 
     # ── the protocol ──
 
+    @abstractmethod
     def handshake(self) -> None:
         """Set up a new process; raise UserError where it does not speak the protocol."""
-        raise NotImplementedError
 
+    @abstractmethod
     def begin(self) -> None:
         """Announce a new game."""
-        raise NotImplementedError
 
+    @abstractmethod
     def think(self) -> Choice:
         """The action to play in `self.state`, which `self.moves` reach from `self.start`."""
-        raise NotImplementedError
 
     # ── the player ──
 

@@ -37,7 +37,7 @@ LINE = 60  # actions of a line that is shown on the board
 
 
 class Stale(UserError):
-    """The position has changed since the person saw it: nothing is done, and nobody is to blame."""
+    """The position has changed since the person saw it: nothing is done, and it is no error."""
 
 
 class Table:
@@ -234,7 +234,7 @@ class Table:
             self.changed.notify_all()
 
     def close(self) -> None:
-        """Its threads end. Nobody waits for one that compiles or searches."""
+        """Its threads end. A thread that compiles or searches is not waited for."""
         self._is_closed = self.judge.is_closed = True
         self.analysis.close()
         if self.changed.acquire(timeout=0.2):

@@ -214,11 +214,14 @@ class Analysis:
 
 def utilities(game: Game, mover: int, choice: Choice) -> tuple[float, ...] | None:
     """Every player's, where they are known."""
-    if choice.utilities is not None:
-        return choice.utilities
-    if game.players == 2 and game.rules.zero_sum:
-        return (choice.value, -choice.value) if mover == 0 else (-choice.value + 0.0, choice.value)
-    return None
+    return choice.utilities or _of_mover(game, mover, choice.value)
+
+
+def _of_mover(game: Game, mover: int, value: float | None) -> tuple[float, ...] | None:
+    """Every player's utility of the mover's, where that decides them."""
+    if value is None or game.players != 2 or not game.rules.zero_sum:
+        return None
+    return (value, 0.0 - value) if mover == 0 else (0.0 - value, value)
 
 
 def as_data(game: Game, state: GameState, found: Found) -> dict[str, Any]:
@@ -228,15 +231,12 @@ def as_data(game: Game, state: GameState, found: Found) -> dict[str, Any]:
     whole = utilities(game, mover, choice)
     rows = []
     for each in choice.actions:
-        values = each.utilities
-        if values is None and each.value is not None and game.players == 2 and game.rules.zero_sum:
-            values = (each.value, -each.value) if mover == 0 else (-each.value, each.value)
         rows.append(
             {
                 "action": each.action,
                 "name": written(game, state, [each.action])[0],
                 "value": each.value,
-                "utilities": values,
+                "utilities": each.utilities or _of_mover(game, mover, each.value),
                 "bound": each.bound,
                 "visits": each.visits,
                 "prior": each.prior,

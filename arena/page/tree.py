@@ -28,7 +28,7 @@ class Node:
     mover: int | None
     children: list[Node] = field(default_factory=list)
     chosen: Node | None = None
-    """The child visited last: the line goes on there."""
+    """The child visited last: the line continues there."""
     utilities: tuple[float, ...] | None = None
     """Every player's, as a search expects them."""
     scores: dict[int, float] = field(default_factory=dict)

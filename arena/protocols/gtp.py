@@ -231,7 +231,7 @@ class Gtp(Protocol):
         self.position = position
 
     def _with_mover(self, colour: int) -> Position:
-        """The position with this colour to move: of a colour that moves twice, and of play that goes on after two passes."""
+        """The position with this colour to move: of a colour that moves twice, and of play that continues after two passes."""
         here = self.the_position()
         if int(here.state.mover) == colour and here.state.passes < 2:
             return here

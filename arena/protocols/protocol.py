@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -63,7 +64,7 @@ class Going:
     """The latest report."""
 
 
-class Protocol:
+class Protocol(ABC):
     """One conversation. Everything happens on one thread (`service.py`)."""
 
     service: Service
@@ -84,29 +85,29 @@ class Protocol:
 
     # ── of a protocol ──
 
+    @abstractmethod
     def check(self, game: Game) -> None:
         """Raises UserError where the protocol does not have this game. Called on another thread."""
-        raise NotImplementedError
 
+    @abstractmethod
     def answer(self, line: str) -> None:
         """Handle a line whose turn it is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def has_to_wait(self, line: str) -> bool:
         """Whether this line has to wait now. May stop a search, so that it need not wait long."""
-        raise NotImplementedError
 
+    @abstractmethod
     def complain(self, message: str) -> None:
         """A mistake of the other program, or of the user, that belongs to no answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reported(self, going: Going, choice: Choice) -> None:
         """What the search under way has found so far."""
-        raise NotImplementedError
 
+    @abstractmethod
     def conclude(self, going: Going) -> None:
         """A search is over, and its answer is wanted: `going.found`."""
-        raise NotImplementedError
 
     def ended(self) -> None:
         """The input has ended, and all its lines are answered, but for the search under way."""
@@ -198,7 +199,7 @@ class Protocol:
             self.refused(describe(found))
         self.proceed()
 
-    def loaded(self) -> None:
+    def loaded(self) -> None:  # noqa: B027  most protocols need not know
         """Another player is loaded."""
 
     def refused(self, message: str) -> None:

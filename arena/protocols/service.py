@@ -6,7 +6,7 @@
 Three threads share the work. One reads lines, one writes them, and the main one handles events in the order in which they come: a
 line, the end of loading, a report of a search, its result. So a protocol needs no lock.
 
-Whoever reads our output may stop reading. Lines that only inform are then dropped; answers are kept, and nothing waits for them. A
+The reader of the output may stop reading. Lines that only inform are then dropped; answers are kept, and nothing waits for them. A
 closed output ends nothing: the input's end does.
 """
 
@@ -121,7 +121,7 @@ class Output:
         self._descriptor = descriptor
         self._lines: deque[str] = deque()
         self._changed = threading.Condition()
-        self._is_open = True  # false: nobody can read it any more
+        self._is_open = True  # false: its reader is gone
         self._is_writing = False
         threading.Thread(target=self._write, daemon=True).start()
 
@@ -162,6 +162,6 @@ class Output:
     def _written(self, data: bytes) -> int:
         try:
             return os.write(self._descriptor, data)
-        except BlockingIOError:  # whoever started us made it so
+        except BlockingIOError:  # the descriptor was made so before the start
             select.select([], [self._descriptor], [])
             return 0

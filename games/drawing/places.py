@@ -32,7 +32,7 @@ EMPTIED, COUNTED, REPLACED, FILLED = range(4)
 
 
 def _changes_of_actions(before: Diagram, after: Diagram) -> dict[Cell, int]:
-    """Whoever comes to the bar was hit, and did not go there."""
+    """A checker that comes to the bar was hit: no action moved it there."""
     found = changes(before, after)
     return {cell: kind for cell, kind in found.items() if before.surface != "points" or cell[1] != BAR}
 

@@ -2,13 +2,14 @@
 
 action_of(game, state, "Nf3")            # in chess; "g1f3" everywhere
 played(game, "1. e4 e5 2. Nf3")          # the position after them
+followed(game, ["e4", "e5"], state)      # each action, and the position after it
 written(game, state, [action])           # as people read them: ["Nf3"] in chess, else the names of the actions
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from base.errors import UserError
 from games.engine.game import Game
@@ -29,13 +30,21 @@ def action_of(game: Game, state: GameState, word: str) -> int:
 def played(game: Game, text: str, start: GameState | None = None) -> GameState:
     """The position after the moves of `text`, from `start` or the beginning."""
     state = game.initial() if start is None else start
-    for ply, word in enumerate(words_of(game, text)):
+    for _, after in followed(game, words_of(game, text), state):
+        state = after
+    return state
+
+
+def followed(game: Game, words: Iterable[str], start: GameState) -> Iterator[tuple[int, GameState]]:
+    """The action that each word means, and the position after it. A word that means none is a UserError with the ply."""
+    state = start
+    for ply, word in enumerate(words):
         try:
             action = action_of(game, state, word)
         except UserError as error:
             raise UserError(f"ply {ply}: {error}") from None
         state = game.result(state, action)
-    return state
+        yield action, state
 
 
 def written(game: Game, start: GameState, actions: Sequence[int]) -> list[str]:

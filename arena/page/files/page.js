@@ -251,7 +251,7 @@ function flip(turned) {
 
 // ── lines on the board ──
 
-const OFTEN = 300; // milliseconds between two lines: the best one changes as the search goes on
+const OFTEN = 300; // milliseconds between two lines: the best one changes while the search runs
 let lineShown = "", lineAt = 0;
 
 async function showLine(actions) {
