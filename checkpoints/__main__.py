@@ -5,6 +5,7 @@ python -m checkpoints released                 # the nets that come with the pro
 python -m checkpoints show first               # the card of a run's newest checkpoint; first/4000, first/best, a folder, a hash
 python -m checkpoints verify runs/first        # undamaged, and as its card has it? exit code 1 if not
 python -m checkpoints release first/best small # copy it to those that come with the program, as GAME/small
+python -m checkpoints trust runs/first         # of another user, with a network of their own: its code may be executed
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from base.errors import Arguments, UserError, run_command
 from base.options import split
 from checkpoints import folders
 from checkpoints.card import Card
-from checkpoints.store import read_card, verify
+from checkpoints.store import read_card, trust, verify
 from games import Game, load
 from games.engine.registry import builtin_games
 
@@ -53,6 +54,9 @@ def parser() -> Arguments:
     added.add_argument("path", metavar="PATH", help="a run, RUN/STEP, RUN/best, a checkpoint's folder, a hash")
     added.add_argument("name", metavar="NAME", help="its new name; a checkpoint of that name is replaced")
     added.add_argument("--note", default="", metavar="TEXT", help="a note for its card")
+    added = commands.add_parser("trust", help="let the code of a network from someone else's file be executed")
+    added.set_defaults(run=run_trust)
+    added.add_argument("path", metavar="PATH", help="a run's folder (all its checkpoints), or one checkpoint")
     return found
 
 
@@ -128,6 +132,12 @@ def run_release(options: argparse.Namespace) -> int:
     if game is None:
         raise UserError(f"{path}: expected a net for a game of the folder games/, got one for {card.game}")
     print(f"{folders.release(path, game, options.name, options.note)}: released, {_line(path)}")
+    return 0
+
+
+def run_trust(options: argparse.Namespace) -> int:
+    for path in _meant(options.path):
+        print(trust(path))
     return 0
 
 

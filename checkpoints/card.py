@@ -44,11 +44,15 @@ class Card:
     version: int
     """Of the game's rules."""
     net: str
-    """The net's resolved text: `resnet:3x32,pool=off`."""
+    """The net's resolved text: `resnet:3x32,pool=off`; the file's name where it is defined by one: `my_net.py:channels=32`."""
     weights: str = ""
     """The hash of weights.safetensors: `sha256:` and 64 digits."""
     parameters: int = 0
     """How many numbers were fitted."""
+    source: str = ""
+    """The hash of net.py, the file that defines the network; '' where the program has the network."""
+    signature: str = ""
+    """Of `source`, by the user who may execute it (`base/signing.py`)."""
     step: int = 0
     """How far its run had come, in the run's own unit."""
     games: int = 0
@@ -148,6 +152,8 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "net": (is_name, "a net's text"),
     "weights": (_is_hash, "'sha256:' and 64 hexadecimal digits"),
     "parameters": (_is_count, "a whole number of at least 0"),
+    "source": (_is_hash, "'sha256:' and 64 hexadecimal digits"),
+    "signature": (is_text, "text"),
     "step": (_is_count, "a whole number of at least 0"),
     "games": (_is_count, "a whole number of at least 0"),
     "configuration": (_is_object, "an object"),

@@ -158,6 +158,10 @@ def release(path: Path, game: Game, name: str, note: str = "") -> Path:
     if not re.fullmatch(r"[\w+-][\w.+-]*", name):
         raise UserError(f"name: expected letters, digits, and . + - _ between, got '{name}'")
     net, card = load(path, game)
+    if net.source:
+        raise UserError(
+            f"{path}: expected a network of the folder nets/, got one from a file, {card.net}; add the file there first"
+        )
     return save(game_folder(game) / name, net, replace(card, note=note or card.note), overwrite=True)
 
 

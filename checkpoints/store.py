@@ -1,7 +1,9 @@
 """One checkpoint, in and out: `save(folder, net, card)`, `load(path, game)`, and `load_compiled(path, game)` without torch.
 
 Loading refuses, in one line, what does not fit: another game or version, an unknown network, weights that are not the
-card's, or of another shape, a damaged file. Nothing of a checkpoint is executed: weights are numbers, cards are JSON.
+card's, or of another shape, a damaged file. Weights are numbers and cards are JSON, so nothing of a checkpoint is executed,
+with one exception: a network from a file of the user's own brings this file, `net.py`, which is executed where this user
+made the checkpoint or has signed it (`trust`).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import safetensors.numpy
 from base.errors import UserError
 from base.files import StrPath, durable_folder, read_json, write_bytes, write_json
 from base.options import split
+from base.signing import is_signed, sign
 from checkpoints.card import Card
 from games import Game
 from nets.compiled import CannotCompile, CompiledNet
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 Tensors = dict[str, np.ndarray[Any, Any]]
 
-WEIGHTS, CARD = "weights.safetensors", "card.json"
+WEIGHTS, CARD, SOURCE = "weights.safetensors", "card.json", "net.py"
 
 
 def save(folder: StrPath, net: Net, card: Card, *, overwrite: bool = False) -> Path:
@@ -47,7 +50,11 @@ def save(folder: StrPath, net: Net, card: Card, *, overwrite: bool = False) -> P
     data = weights_of(net)
     with durable_folder(folder, replace=overwrite) as temporary:
         write_bytes(temporary / WEIGHTS, data)
-        write_json(temporary / CARD, replace(card, weights=hash_of(data), parameters=net.parameter_count).to_json())
+        card = replace(card, weights=hash_of(data), parameters=net.parameter_count, source="", signature="")
+        if net.source:
+            write_bytes(temporary / SOURCE, net.source)
+            card = replace(card, source=hash_of(net.source), signature=_signature(hash_of(net.source)))
+        write_json(temporary / CARD, card.to_json())
     return Path(folder)
 
 
@@ -73,11 +80,49 @@ class Packed:
     """Where it was, for messages."""
     card: Card
     weights: bytes
+    source: bytes = b""
+    """The network's own file, where it has one. It is executed."""
 
 
 def pack(path: StrPath) -> Packed:
-    """The checkpoint folder `path`, to send."""
-    return Packed(str(path), read_card(path), (Path(path) / WEIGHTS).read_bytes())
+    """The checkpoint folder `path`, to send. One that executes what this user neither made nor trusts is refused."""
+    packed = _read(path)
+    if packed.source and not is_signed(_ABOUT + packed.card.source, packed.card.signature):
+        raise UserError(
+            f"{path}: expected `python -m checkpoints trust {path}` first, for this user did not make the checkpoint, and its "
+            f"network is the code in {SOURCE}"
+        )
+    return packed
+
+
+def trust(path: StrPath) -> str:
+    """Sign the network's own file in the checkpoint folder `path`, so that it may be executed. In words, what was done."""
+    packed = _read(path)
+    if not packed.source:
+        return f"{path}: executes nothing"
+    write_json(Path(path) / CARD, replace(packed.card, signature=_signature(packed.card.source)).to_json())
+    return f"{path}: {SOURCE} may be executed, {len(packed.source.splitlines())} lines, {packed.card.source[:19]}…"
+
+
+_ABOUT = "network "  # a signature of something else is none of a network
+
+
+def _signature(source: str) -> str:
+    return sign(_ABOUT + source)
+
+
+def _read(path: StrPath) -> Packed:
+    path, card = Path(path), read_card(path)
+    if not card.source:
+        return Packed(str(path), card, (path / WEIGHTS).read_bytes())
+    if not (path / SOURCE).is_file():
+        raise UserError(f"{path}: expected {SOURCE}, which defines the network, found none")
+    source = (path / SOURCE).read_bytes()
+    if hash_of(source) != card.source:
+        raise UserError(
+            f"{path / SOURCE}: expected the card's, {card.source[:19]}…; got another, {hash_of(source)[:19]}…"
+        )
+    return Packed(str(path), card, (path / WEIGHTS).read_bytes(), source)
 
 
 def load(path: StrPath, game: Game) -> tuple[Net, Card]:
@@ -89,13 +134,14 @@ def unpack(packed: Packed, game: Game) -> tuple[Net, Card]:
     """What `load` gives, of a checkpoint that was sent."""
     import torch
 
-    from nets import make_net
+    from nets.net import restored_net
 
     where, card, tensors = packed.origin, packed.card, _tensors_for(packed, game)
     try:
-        with torch.device("meta"):  # shapes without memory: the card may ask for any size
-            _check_shapes(make_net(card.net, game), tensors)
-        net = make_net(card.net, game)
+        # Shapes without memory, for the card may ask for any size. A file of the user's own need not work like that.
+        with torch.device("cpu" if packed.source else "meta"):
+            _check_shapes(restored_net(card.net, game, packed.source), tensors)
+        net = restored_net(card.net, game, packed.source)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
     net.load_state_dict({name: torch.tensor(each) for name, each in tensors.items()})
@@ -135,7 +181,7 @@ def read_card(path: StrPath) -> Card:
 def write_card(path: StrPath, card: Card) -> None:
     """Exchange the card of a checkpoint, as when its Elo has been measured; the weights stay what they are."""
     before = read_card(path)
-    for name in ("weights", "parameters", "game", "version", "net"):
+    for name in ("weights", "parameters", "game", "version", "net", "source", "signature"):
         if getattr(card, name) != getattr(before, name):
             raise UserError(
                 f"{path}: expected a card with the same {name}, {getattr(before, name)}; got {getattr(card, name)}"
@@ -147,7 +193,7 @@ def verify(path: StrPath, game: Game | None = None) -> Card:
     """Refuse a checkpoint that is not whole: card, hash, format, finite numbers; with `game` given, all that `load` checks."""
     if game is not None:
         return load(path, game)[1]
-    packed = pack(path)
+    packed = _read(path)
     _tensors_of(packed)
     return packed.card
 

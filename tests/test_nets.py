@@ -16,7 +16,6 @@ from nets.heads import Outcome, policy_loss
 from nets.inference import cpu_has_bf16, device_of, resolve_precision
 from nets.layers import Normed, convolution
 from nets.names import kinds
-from nets.net import options_of
 from nets.outcome import FEW
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes:players=3", "backgammon"]
@@ -110,13 +109,17 @@ def test_options_change_the_net_and_have_words():
     plain, pooling = make_net("resnet:2x16", game), make_net("resnet:2x16,pool=on", game)
     assert plain.text == "resnet:2x16,pool=off" and pooling.parameter_count > plain.parameter_count
     assert set(kinds()) >= {"resnet", "mlp"}
-    assert options_of("resnet").words()["pool"] == "on or off, default off"
+    with pytest.raises(UserError, match="resnet: pool: expected on or off, got 'yes'"):
+        make_net("resnet:2x16,pool=yes", load("connect_four"))
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("resent:3x32", f"unknown net 'resent': expected one of {', '.join(kinds())}; did you mean 'resnet'?"),
+        (
+            "resent:3x32",
+            f"unknown net 'resent': expected one of {', '.join(kinds())}, or a file.py; did you mean 'resnet'?",
+        ),
         ("resnet", "resnet: expected a value for 'size', as in resnet:…"),
         ("resnet:3", "resnet: expected BLOCKSxCHANNELS, as in resnet:3x32, got '3'"),
         ("resnet:0x32", "resnet: expected BLOCKSxCHANNELS, as in resnet:3x32, got '0x32'"),

@@ -45,12 +45,13 @@ assert "torch" not in sys.modules
 
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     names: dict[str, Any] = {}
     for language, code in blocks("docs/python.md"):
         assert language == "python"
         exec(code, names)
     assert names["games"].tolist() == [64, 128, 192]  # the callback ended it
-    assert names["run"].games == 192
+    assert names["run"].games == 64 and type(names["player"].thinker).__name__ == "TreePlayer"
 
 
 def test_policy_and_value_are_those_of_the_raw_player() -> None:

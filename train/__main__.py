@@ -6,6 +6,7 @@ python -m train connect_four --run first                   # resumes where it st
 python -m train chess --show-config                        # every key of its configuration, and what it means
 python -m train report first                               # the run as one HTML page
 python -m train compare first second                       # runs drawn together, several seeds as one line
+python -m train sweep width.toml                           # a grid of settings and seeds, drawn together
 python -m train chess --from-games lichess.pgn             # learns from recorded games first, then from its own
 python -m train chess --eval-only --from-games lichess.pgn # the linear EVAL alone, in seconds
 
@@ -33,6 +34,10 @@ def main(argv: Sequence[str]) -> int:
         from train.run_reader import find
 
         return compare(argv[1:], find)
+    if argv[:1] == ["sweep"]:
+        from train.sweep import main as sweep
+
+        return sweep(argv[1:])
     options = parser().parse_args(argv)
     if options.workers < 0:
         raise UserError(f"workers: expected 0 or more, got {options.workers}")
@@ -56,7 +61,9 @@ def main(argv: Sequence[str]) -> int:
 def parser() -> Arguments:
     found = Arguments(description=__doc__)
     found.add_argument(
-        "game", metavar="GAME", help="a game with its options, or a file.py; or `report RUN`, `compare RUN RUN`"
+        "game",
+        metavar="GAME",
+        help="a game with its options, or a file.py; or `report RUN`, `compare RUN RUN`, `sweep FILE`",
     )
     found.add_argument("--run", metavar="NAME", help="its folder is runs/NAME; without it, the name of the game")
     found.add_argument("--config", metavar="FILE", help="TOML, instead of configs/GAME.toml")

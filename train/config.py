@@ -13,14 +13,18 @@ renamed (`RENAMED`) are accepted under their old names too, in files and in `--s
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import os
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from base.errors import UserError, nearest, nearest_of, short
+from base.options import split
 from base.reading import toml_of
+from base.user_code import is_file
 from base.values import Misfit, checked
 from games import Game
 from mcts.puct import PUCT
@@ -51,7 +55,9 @@ class Config:
     game: str
     """The game with its options, as `games.load` takes it."""
     net: str = "resnet:4x48"
-    """The network, as `nets.make_net` takes it. AlphaZero: 20 blocks of 256 channels."""
+    """The network, as `nets.make_net` takes it; `./my_net.py:…` is one from a file. AlphaZero: 20 blocks of 256 channels."""
+    net_sha256: str = ""
+    """Of that file as it was when the run began. It is filled in."""
     seed: int = 1
     """Everything random is derived from it."""
     games: int = 512
@@ -92,9 +98,26 @@ def compose(game: Game, file: str | None = None, changes: Iterable[str] = ()) ->
     if merged.get("game", game.spec) != game.spec:
         raise UserError(f"game: expected it on the command line alone, got '{merged['game']}' in the configuration")
     try:
-        return of_table(merged | {"game": game.spec})
+        return with_file(of_table(merged | {"game": game.spec}))
     except UserError as error:
         raise UserError(f"{_source(tables)}{error}") from None
+
+
+def with_file(config: Config) -> Config:
+    """With the absolute path and the hash of the file that defines the network, where one does. A file that changed is refused."""
+    kind = split(config.net)[0]
+    if not is_file(kind):
+        return config
+    path = os.path.abspath(kind)
+    try:
+        found = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise UserError(f"net: expected a file with a network, found {error.strerror}: {short(path)}") from None
+    if config.net_sha256 not in ("", found):
+        raise UserError(
+            f"net: expected {short(path)} as it was when the run began, but the file was changed; another --run takes it"
+        )
+    return replace(config, net=path + config.net.strip()[len(kind) :], net_sha256=found)
 
 
 def _source(tables: list[tuple[str, dict[str, Any]]]) -> str:
@@ -126,7 +149,7 @@ def changed(config: Config, changes: Iterable[str]) -> Config:
         usual = dataclasses.asdict(type(config.search)())
         table["search"] = {key: value for key, value in table["search"].items() if value != usual[key]}
     _merge(table, given)
-    return of_table(table)
+    return with_file(of_table(table))
 
 
 def read(path: Path, stored: bool = False) -> dict[str, Any]:

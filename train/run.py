@@ -36,7 +36,7 @@ from train.seal import CONFIGURATION, check_seal, check_trust, hash_of_configura
 MADE = ("games", "state", "checkpoints", METRICS)
 """What depends on the configuration: until one of these exists, the configuration may change."""
 LOCK = ".lock"
-BY_FILES = ("supervised.files", "supervised.sha256")  # of the configuration, set by --from-games
+BY_FILES = ("supervised.files", "supervised.sha256", "net_sha256")  # of the configuration, filled in
 
 
 @dataclass(frozen=True)

@@ -2,31 +2,29 @@
 
     runs/NAME/seal.json     {"configuration": hash of config.toml, "signature": of that hash, with this user's key, "checksum": …}
 
-A configuration can name code: a game's file, the command of an engine among the reference players. Who opens such a run and has not
-made it must agree to that, with --rules FILE or --trust. A run is this user's own where the signature was made with the key in this
-user's cache folder, which no other user can read.
+A configuration can name code: a game's file, a network's, the command of an engine among the reference players. Who opens such a run
+and has not made it must agree to that, with --rules FILE or --trust. A run is this user's own where the signature was made with the key
+in this user's cache folder, which no other user can read (`base/signing.py`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
-import secrets
 import shlex
-import stat
 from contextlib import suppress
 from pathlib import Path
 
 from arena.players import kinds, options_of
 from base.errors import UserError, short
-from base.files import cache_folder, read_sealed_json, write_sealed_json
+from base.files import read_sealed_json, write_sealed_json
 from base.options import split
+from base.signing import is_signed, sign
+from base.user_code import is_file
 from games import builtin_games
 from train.config import Config
 
 CONFIGURATION, SEAL = "config.toml", "seal.json"
-_KEY_BYTES = 32
 
 
 def hash_of_configuration(folder: Path) -> str:
@@ -36,7 +34,7 @@ def hash_of_configuration(folder: Path) -> str:
 def seal(folder: Path) -> None:
     """The configuration is now what the run began with, and the run this user's own."""
     found = hash_of_configuration(folder)
-    signature = _signature(found)
+    signature = sign(found)
     wanted = {"configuration": found, "signature": signature}
     if _sealed(folder) != wanted:
         write_sealed_json(folder / SEAL, wanted)
@@ -55,15 +53,16 @@ def check_seal(folder: Path) -> None:
 def is_own(folder: Path) -> bool:
     """Whether this user made the run, or has trusted it."""
     with suppress(UserError, OSError):
-        found = _sealed(folder)
-        signature = _signature(hash_of_configuration(folder))
-        return bool(signature) and hmac.compare_digest(signature, found.get("signature", ""))
+        return is_signed(hash_of_configuration(folder), _sealed(folder).get("signature", ""))
     return False
 
 
 def check_trust(folder: Path, config: Config, names_rules: bool = False) -> None:
-    """Refuse to run code that the configuration of someone else's run names. `names_rules`: the user named the rules."""
+    """Refuse to run code that the configuration of someone else's run names. `names_rules`: the user named the rules, to train."""
     foreign = programs_of(config)
+    network = split(config.net)[0]
+    if names_rules and is_file(network):
+        foreign.append(f"the network in {short(network)}")
     rules = split(config.game)[0]
     if not names_rules and rules not in builtin_games() and os.path.exists(rules):
         foreign.insert(0, f"the rules in {short(rules)}")
@@ -92,46 +91,3 @@ def _sealed(folder: Path) -> dict[str, str]:
     if set(found) != {"configuration", "signature"} or not all(isinstance(each, str) for each in found.values()):
         raise UserError(f"{path}: expected the seal of a configuration")
     return found
-
-
-def _signature(text: str) -> str:
-    """'' where this user can have no key."""
-    try:
-        key = _key()
-    except OSError:
-        return ""
-    return hmac.new(key, text.encode(), "sha256").hexdigest()
-
-
-def _key() -> bytes:
-    """This user's own, made when it is first needed."""
-    path = cache_folder("keys") / "runs"
-    with suppress(FileNotFoundError):
-        found = _own_bytes(path)
-        if found is not None:
-            return found
-        path.unlink()  # it was readable by others, or is damaged: what it signed is no longer this user's
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with open(handle, "wb") as file:
-            file.write(secrets.token_bytes(_KEY_BYTES))
-            file.flush()
-            os.fsync(handle)
-            with suppress(FileExistsError):  # another process was faster
-                os.link(temporary, path)
-    finally:
-        temporary.unlink()
-    found = _own_bytes(path)
-    if found is None:
-        raise PermissionError(f"{path} is not this user's alone")
-    return found
-
-
-def _own_bytes(path: Path) -> bytes | None:
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    with open(handle, "rb") as file:
-        status = os.fstat(handle)
-        found = file.read(_KEY_BYTES + 1)
-    is_private = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
-    return found if is_private and len(found) == _KEY_BYTES else None

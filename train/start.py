@@ -30,6 +30,7 @@ from train.learner import Learner
 from train.loop import Iteration, train
 from train.recorded import recorded, with_games
 from train.run import MADE, Run, folder_of, name_for, opened, stored
+from train.seal import CONFIGURATION, check_trust
 from train.state import Progress, newest
 
 DEFAULT = Budget(minutes=10)
@@ -69,10 +70,11 @@ def launch(
     on_iteration: Callable[[Iteration], object] | None = None,
 ) -> tuple[Run, Progress, ArenaEvaluation]:
     """A run of that name, begun or resumed, until its budget is spent."""
-    game = load(config.game)
-    check(config, game)
-    folder = folder_of(name)
+    game, folder = load(config.game), folder_of(name)
     is_new = not folder.exists()
+    if (folder / CONFIGURATION).is_file() and not trust:
+        check_trust(folder, config, names_rules=True)
+    check(config, game)
     with opened(name, config, budget, (lambda text: None) if quiet else print, trust) as run:
         found = newest(run.states, lambda text: None)
         log_of_run = RunLog(run.folder, found[0].games if found else 0, quiet, game=game.name)

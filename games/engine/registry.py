@@ -15,7 +15,6 @@ import linecache
 import os
 import re
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any
 from base.errors import UserError, nearest, short
 from base.options import Options, split
 from base.sent_files import SentFiles, here
+from base.user_code import failure, is_file
 from games.engine.game import Game
 from games.engine.rules import Rules
 
@@ -76,7 +76,7 @@ def load(text: str) -> Game:
 def files_of(game: Game) -> SentFiles:
     """For workers: the rules of a game that is not one of the folder's, what they import from beside them, and files in its options."""
     where, options = split(game.spec)
-    own = [Path(where), *sorted(_neighbours.get(Path(where), ()))] if _is_file(where) else []
+    own = [Path(where), *sorted(_neighbours.get(Path(where), ()))] if is_file(where) else []
     return SentFiles.of(own + [Path(value) for _, value in options if _names_file(value)])
 
 
@@ -95,15 +95,15 @@ def _load(module: ModuleType, where: str, given: tuple[tuple[str | None, str], .
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
     except (Exception, SystemExit) as error:
-        raise UserError(_where_it_failed(where, module, error)) from error
+        raise failure(where, module.__file__ or where, error) from error
     if not isinstance(rules, Rules):
         raise UserError(f"{where}: expected game(...) to return Rules, got {type(rules).__name__}")
-    is_file = _is_file(where)
-    name = Path(where).name if is_file else where
-    spec = str(Path(where).resolve()) if is_file else where
+    of_file = is_file(where)
+    name = Path(where).name if of_file else where
+    spec = str(Path(where).resolve()) if of_file else where
     found_anywhere = {key: os.path.abspath(value) if _names_file(value) else value for key, value in resolved.items()}
     return Game(
-        rules, name + options.text(resolved), spec + options.text(found_anywhere), resolved, is_tried=not is_file
+        rules, name + options.text(resolved), spec + options.text(found_anywhere), resolved, is_tried=not of_file
     )
 
 
@@ -111,12 +111,8 @@ def _names_file(value: Any) -> bool:
     return isinstance(value, str) and os.path.isfile(here(value))
 
 
-def _is_file(where: str) -> bool:
-    return where.endswith(".py") or "/" in where
-
-
 def _module(where: str) -> ModuleType:
-    if not _is_file(where):
+    if not is_file(where):
         if where not in builtin_games():
             known = ", ".join(builtin_games())
             raise UserError(
@@ -180,17 +176,6 @@ def _imported(where: str, path: Path) -> ModuleType:
             spec.loader.exec_module(module)
     except UserError:
         raise
-    except SyntaxError as error:
-        place = f"{error.filename or path}, line {error.lineno or 1}"
-        raise UserError(f"{place}: not Python\n{error.msg}") from error
     except (Exception, SystemExit) as error:
-        raise UserError(_where_it_failed(where, module, error)) from error
+        raise failure(where, str(path), error) from error
     return module
-
-
-def _where_it_failed(where: str, module: ModuleType, error: BaseException) -> str:
-    """File and line in the user's own folder, then the cause."""
-    own = str(Path(module.__file__ or "").parent)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(own)]
-    place = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else where
-    return f"{place}: can't be loaded\n{type(error).__name__}: {error}"

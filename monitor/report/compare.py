@@ -240,18 +240,24 @@ def main(argv: Sequence[str], find: Callable[[str, str | None, bool], RunData]) 
     names = list(dict.fromkeys(options.runs))
     if len(names) < 2:
         raise UserError(f"compare: expected two runs or more, got {' '.join(names)}")
-    runs = [find(name, options.rules, options.trust) for name in names]
+    compare([find(name, options.rules, options.trust) for name in names], Path(options.out))
+    return 0
+
+
+def compare(runs: Sequence[RunData], folder: Path) -> None:
+    """Print where the runs stand, and write the three files; more of each where the lines are too many for one chart."""
     games = list(dict.fromkeys(run.game_spec for run in runs))
     if len(games) > 1:
         raise UserError(f"compare: expected runs of one game, got {', '.join(games)}")
     groups = grouped(runs)
-    if len(groups) > MOST:
-        raise UserError(f"compare: expected {MOST} different configurations at most, got {len(groups)}")
-    folder = Path(options.out)
     make_folder(folder)
-    write_text(folder / "compare.html", page(groups))
-    write_bytes(folder / "compare.png", picture(groups))
-    write_text(folder / "compare.csv", numbers(groups))
+    names = []
+    for number, some in enumerate((groups[i : i + MOST] for i in range(0, len(groups), MOST)), 1):
+        name = "compare" if number == 1 else f"compare_{number}"
+        write_text(folder / f"{name}.html", page(some))
+        write_bytes(folder / f"{name}.png", picture(some))
+        write_text(folder / f"{name}.csv", numbers(some))
+        names.append(f"{folder / f'{name}.html'}, {name}.png, {name}.csv")
     heads, rows = standing(groups)
     widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
     for row in [heads, *rows]:
@@ -260,8 +266,7 @@ def main(argv: Sequence[str], find: Callable[[str, str | None, bool], RunData]) 
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         print("  ".join(cells).rstrip())
-    print(f"\n{folder / 'compare.html'}, compare.png, compare.csv")
-    return 0
+    print("", *names, sep="\n")
 
 
 def parser() -> Arguments:
