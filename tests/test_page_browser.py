@@ -1,20 +1,20 @@
-"""The page in a real browser: clicks, drag, reload, a phone's width. Skipped where playwright or Chromium is missing.
-
-playwright is no dependency: `pip install playwright` beside Debian's `apt-get install chromium`.
-"""
+"""The page in a real browser: clicks, drag, reload, a phone's width. Skipped where Chromium is missing (`apt-get install chromium`)."""
 
 import os
+import re
 import shutil
 import threading
 import time
 
+import playwright.sync_api as playwright
 import pytest
+from documents import ROOT
 from page_server import serving
 
 from arena.page.server import PageServer
 from base.seeds import below, generator
+from games import CHANCE
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
@@ -94,6 +94,54 @@ def test_a_game_begins_in_the_dialog_and_is_won_by_clicks(server, page):
         click(page, place)
         until(page, f"document.querySelectorAll('#moves a').length === {ply}")
     until(page, "document.querySelector('#status').textContent.includes('blue wins')")
+
+
+def play_by_clicks(page, table, rng):
+    """Random legal moves to the end of the game, each as a person clicks it; dice roll by themselves."""
+    while table.at.outcome is None:
+        node = table.at
+        if node.mover == CHANCE:
+            page.wait_for_timeout(5)
+            continue
+        page.wait_for_selector(f'#board[data-node="{node.number}"]', state="attached")
+        moves = table.choices(node.number)["moves"]
+        move = moves[below(rng, len(moves))]
+        if move["paths"]:
+            click(page, *move["paths"][below(rng, len(move["paths"]))])
+            several = page.locator("#pick:not([hidden]) button", has_text=re.compile(f"^{re.escape(move['name'])}$"))
+            if several.count():
+                several.click()
+        else:
+            page.locator("#buttons button", has_text=re.compile(f"^{re.escape(move['name'])}$")).click()
+        end = time.monotonic() + LONGEST / 1000
+        while table.at is node:
+            assert time.monotonic() < end, (move, node.name)
+            page.wait_for_timeout(5)
+        assert table.tree.nodes[node.number + 1].action == move["action"], (move, node.name)
+
+
+GAMES = {
+    "connect_four": "",
+    "go:size=5": "",
+    "othello:size=6": "",
+    "checkers": "",
+    "backgammon": "BwAA8E8kBigAAA:1:2",
+    "dots_and_boxes:players=3,rows=2,cols=2": "",
+    "chess": "7k/P7/8/8/8/8/1p6/3K4 w - - 0 1",
+    str(ROOT / "docs" / "pop_three.py"): "",
+}
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_game_of_each_kind_is_played_to_its_end_by_clicks(game, page):
+    with serving(GAMES) as made:
+        answer = made.new_table({"game": game, "seed": 3} | ({"position": GAMES[game]} if GAMES[game] else {}))
+        page.goto(f"{made.url}#{answer['table']}")
+        page.wait_for_selector("main:not([hidden])")
+        table = made.tables[answer["table"]]
+        play_by_clicks(page, table, generator(1, "by clicks", game))
+        until(page, "/ win|draw/.test(document.querySelector('#status').textContent)")
+        page.goto("about:blank")
 
 
 def test_pieces_are_dragged_or_clicked_from_square_to_square(server, page):

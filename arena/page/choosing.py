@@ -28,9 +28,10 @@ class Choosing:
     # ── games ──
 
     def game(self, text: str) -> Game:
-        """The game of that text: one of the program's, or of the command line."""
-        if text in self.own_games:
-            return load(text)
+        """The game of that text or name: one of the program's, or of the command line."""
+        for own in self.own_games:
+            if text in (own, load(own).name):
+                return load(own)
         if len(text) > LONGEST or not text.isprintable():
             raise UserError(f"game: expected at most {LONGEST} printable characters, got {short(repr(text))}")
         name, options = split(text)

@@ -149,6 +149,7 @@ function draw() {
     if (board.offered !== offered || board.could !== can) board.offer(offered.moves, offered.places, can);
     board.offered = offered;
     board.could = can;
+    $("board").dataset.node = offered.node;
     drawButtons(can);
   }
   drawStatus();
