@@ -69,7 +69,8 @@ def run_games(options: argparse.Namespace) -> int:
                 left[seat] -= spent
                 if left[seat] < 0:
                     late += 1
-                    print(f"game {number}: out of time at ply {board.ply()} by {-1000 * left[seat]:.0f} ms", flush=True)
+                    had, took = (f"{1000 * each:.0f} ms" for each in (left[seat] + spent, spent))
+                    print(f"game {number}: out of time at ply {board.ply()}: a move took {took} of {had}", flush=True)
                     break
                 left[seat] += options.increment
                 assert played.move is not None

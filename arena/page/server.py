@@ -189,6 +189,8 @@ class Handler(BaseHTTPRequestHandler):
     server_version = "zermelo"
     sys_version = ""
     timeout = 60
+    error_message_format = "%(code)d: %(message)s\n"  # of what is no request; the others are answered by `_answer`
+    error_content_type = "text/plain"
 
     def do_GET(self) -> None:
         self._answer(self._get)

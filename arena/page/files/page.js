@@ -43,6 +43,7 @@ function enter() {
     table = name;
     state = found = offered = chosenViewer = null;
     isTurned = false;
+    document.querySelector("main").hidden = true;
     banner("");
     events.open(table, false);
   } else {
@@ -76,7 +77,8 @@ function banner(text, mild = false) {
 
 function onState(data) {
   const isNew = !state || state.game !== data.game;
-  const moved = !state || state.at !== data.at;
+  const moved = !state || state.at !== data.at || isFlipping;
+  isFlipping = false;
   state = data;
   nodes = data.nodes.map(panels.node);
   panels.number(nodes);
@@ -243,10 +245,11 @@ function drawFound() {
 
 let hintAt = null;
 let isTurned = false;
+let isFlipping = false; // the next picture is turned, of the same position
 
 function flip(turned) {
   isTurned = turned;
-  state = null;
+  isFlipping = true;
   events.open(table, turned);
 }
 
