@@ -11,12 +11,12 @@ from functools import partial
 from tqdm import tqdm
 
 from base.errors import UserError
-from base.local_workers import cores
+from base.local_workers import check_workers, cores
 
 Progress = Callable[[int, int], object]
 """Called with how much is done and the total; a total of 0 is unknown."""
 
-LEAST = {"games": 1, "reference_games": 1, "sims": 0, "workers": 0}
+LEAST = {"games": 1, "reference_games": 1, "sims": 0}
 """The least values of options that are numbers, whatever the command."""
 
 bar = partial(tqdm, disable=None, smoothing=0.1)
@@ -42,6 +42,8 @@ def check_numbers(options: argparse.Namespace) -> None:
         value = getattr(options, name, None)
         if value is not None and value < least:
             raise UserError(f"{name.replace('_', '-')}: expected {least} or more, got {value}")
+    if getattr(options, "workers", None) is not None:
+        check_workers(options.workers)
 
 
 @contextmanager

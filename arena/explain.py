@@ -43,6 +43,11 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
 
 def run_explain(options: argparse.Namespace) -> int:
     game = load(options.game)
+    given = [f"--{name}" for name in ("depth", "top", "order") if getattr(options, name)]
+    if given and not options.tree:
+        raise UserError(
+            f"{given[0]}: expected --tree FILE with it, for it is of the drawing; that of a search is in the player, minimax:depth=4"
+        )
     player = make_player(options.player, game)
     start = None if options.position is None else game.parse(options.position.removeprefix(POSITION))
     state = played(game, options.moves, start)
@@ -50,10 +55,12 @@ def run_explain(options: argparse.Namespace) -> int:
         form = form_of(options)
         choice, drawing = searched_tree(player, state)
         if options.order and all(node.order is None for node in drawing.root.walk()):
-            raise UserError(f"order: expected a search by recursion, whose visits have an order, got {options.player}")
+            raise UserError(
+                f"--order: expected a search by recursion, whose visits have an order, got {options.player}"
+            )
         write_text(options.tree, form(drawn(drawing, options.depth, options.top), options.order))
     else:
-        choice = player.choose(state)
+        choice = player.explain(state)
     print(explanation(game, state, choice, player.text if options.verbose else brief(player.text, options.player)))
     if options.tree:
         print(f"\nthe searched tree is drawn in {options.tree}")
@@ -71,7 +78,7 @@ def form_of(options: argparse.Namespace) -> Callable[[Drawing, bool], str]:
         raise UserError(f"tree: expected a file named .svg or .dot, got '{options.tree}'")
     for name in ("depth", "top"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
-            raise UserError(f"{name}: expected 1 or more, got {getattr(options, name)}")
+            raise UserError(f"--{name}: expected 1 or more, got {getattr(options, name)}")
     return FORMS[suffix]
 
 

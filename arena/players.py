@@ -22,7 +22,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, get_type_hints
 
@@ -32,7 +32,7 @@ from base.options import Options, split
 from base.seeds import below, derive, generator
 from base.threads import Stop
 from base.values import Misfit, checked, parsed
-from checkpoints import pack, read_card, ready, resolve, unpack
+from checkpoints import pack, read_card, ready, resolve, text_of, unpack
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.book import Book
 from classical.eval import Eval, default_eval, evaluator
@@ -101,6 +101,15 @@ class ExactMover(Solver):
         except Unsolved as limit:
             raise Forfeit(f"solver: {limit}; nodes=N sets the limit") from None
 
+    def explain(self, state: Any) -> Choice:
+        """The same with the value of every move and the line of best play, where the limit is large enough for them."""
+        try:
+            found = self.solve(state, "all")
+        except Unsolved:
+            return self.choose(state)
+        line = self.line(state, found.actions[0])
+        return replace(found.choice, pv=line, depth=len(line))
+
 
 class Player:
     """One seat in a game: `advance` receives every action that is played, `choose` returns its own."""
@@ -136,11 +145,18 @@ class Player:
 
     def choose(self, state: Any) -> Choice:
         """The action to play, with the search's result."""
+        return self._answer(state, self.thinker.choose)
+
+    def explain(self, state: Any) -> Choice:
+        """The same, with more about the other moves where that takes longer."""
+        return self._answer(state, getattr(self.thinker, "explain", self.thinker.choose))
+
+    def _answer(self, state: Any, search: Callable[[Any], Choice]) -> Choice:
         mover = self.game.to_move(state)
         if mover is None or mover == CHANCE:
             what = "a finished game" if mover is None else "one where chance is to move"
             raise UserError(f"expected a position of {self.game.name} with a move to choose, got {what}")
-        return self.from_book(state) or self.thinker.choose(state)
+        return self.from_book(state) or search(state)
 
     def from_book(self, state: Any) -> Choice | None:
         """The opening book's move, where there is one."""
@@ -403,6 +419,7 @@ def brief(text: str, given: str = "") -> str:
     defaults = {name: each.default for name, each in options.parameters.items()}
     if kind == "net":
         defaults["method"] = PUCT.method  # of nearly all runs
+        resolved |= {"checkpoint": text_of(Path(resolved["checkpoint"]))}
     shown = {name: value for name, value in resolved.items() if name in named or value != defaults.get(name)}
     return kind + options.text(shown)
 

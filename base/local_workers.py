@@ -61,7 +61,7 @@ def opened(workers: Workers | int) -> Iterator[Workers]:
     if not isinstance(workers, int):
         yield workers
         return
-    _check(workers)
+    check_workers(workers)
     with InProcess() if workers == 0 else Processes(workers) as local:
         yield local
 
@@ -79,7 +79,7 @@ def run_jobs(
     What a job raises is raised here, with the worker's traceback as a note.
     """
     if isinstance(workers, int):
-        _check(workers)
+        check_workers(workers)
     return _results(Calls(function, initializer), jobs, workers, ordered)
 
 
@@ -88,9 +88,14 @@ def _results(task: Task[T, R], jobs: Iterable[T], workers: Workers | int, ordere
         yield from open_workers.run(task, jobs, ordered=ordered)
 
 
-def _check(workers: int) -> None:
-    if workers < 0:
-        raise UserError(f"expected 0 or more workers, got {workers}")
+def most_workers() -> int:
+    """So many cannot be meant on this machine if they are more."""
+    return max(256, 4 * cores())
+
+
+def check_workers(workers: int) -> None:
+    if not 0 <= workers <= most_workers():
+        raise UserError(f"workers: expected 0 to {most_workers()} on a machine of {cores()} cores, got {workers}")
 
 
 class _LocalWorkers:

@@ -121,7 +121,9 @@ class Options:
         try:
             return parsed(kind, text)
         except Misfit:
-            raise UserError(f"{self.where}: {name}: expected {in_words(kind)}, got '{short(text)}'") from None
+            is_long = re.fullmatch(r"[+-]?\d{19,}", text.strip()) is not None
+            expected = in_words(kind) + " of at most 18 digits" * is_long
+            raise UserError(f"{self.where}: {name}: expected {expected}, got '{short(text)}'") from None
 
 
 def written(value: Any) -> str:

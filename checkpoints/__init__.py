@@ -10,7 +10,7 @@ the game and network that the weights fit, and how they were made. Both are data
 
 import base  # first: Ctrl-C during the other imports
 from checkpoints.card import Card, Elo, commit
-from checkpoints.folders import all_of, best, called, folder_of, keep_every, latest, newest_whole, resolve
+from checkpoints.folders import all_of, best, called, folder_of, keep_every, latest, newest_whole, resolve, text_of
 from checkpoints.store import (
     Packed,
     has_compiled_form,
@@ -46,6 +46,7 @@ __all__ = [
     "ready",
     "resolve",
     "save",
+    "text_of",
     "unpack",
     "unpack_compiled",
     "verify",

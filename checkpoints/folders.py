@@ -121,7 +121,7 @@ def resolve(text: str, game: Game | None = None) -> Path:
     known = names(game)
     about = f"; known are {', '.join(known[:12])}" if known else "; there are none yet"
     raise UserError(
-        f"unknown checkpoint '{text}': expected a run, RUN/STEP, or a checkpoint's folder{about}{nearest(text, known)}"
+        f"unknown checkpoint '{text}': expected a run, RUN@STEP, RUN/best, or a checkpoint's folder{about}{nearest(text, known)}"
     )
 
 
@@ -131,6 +131,13 @@ def called(path: Path) -> str:
     if path.parent.name == FOLDER and path.name.isdecimal():
         return f"{path.parent.parent.name}@{int(path.name)}"
     return f"{path.parent.name}/{path.name}" if path.parent.parent == RELEASED else path.name
+
+
+def text_of(path: Path) -> str:
+    """What names it in a player's text: `first@2560`, `connect_four/small`, else its folder."""
+    absolute = path.absolute()
+    is_known = absolute.parent.parent.parent == RUNS.absolute() or absolute.parent.parent == RELEASED
+    return called(path) if is_known else str(path)
 
 
 def names(game: Game | None = None) -> list[str]:

@@ -65,6 +65,20 @@ class Solution:
     seconds: float
 
     @property
+    def choice(self) -> Choice:
+        """To play the first of the optimal actions."""
+        return Choice(
+            action=self.actions[0],
+            value=self.value,
+            proven=True,
+            pv=self.actions[:1],
+            depth=self.distance or 0,
+            nodes=self.nodes,
+            seconds=self.seconds,
+            actions=self.candidates,
+        )
+
+    @property
     def values(self) -> dict[int, float]:
         """The exactly known values by action."""
         return {each.action: each.value for each in self.candidates if each.bound == "exact" and each.value is not None}
@@ -142,17 +156,15 @@ class Solver:
 
     def choose(self, state: GameState) -> Choice:
         """One optimal move; with `distance`, the fastest win or the slowest loss."""
-        found = self.solve(state, "one")
-        return Choice(
-            action=found.actions[0],
-            value=found.value,
-            proven=True,
-            pv=found.actions[:1],
-            depth=found.distance or 0,
-            nodes=found.nodes,
-            seconds=found.seconds,
-            actions=found.candidates,
-        )
+        return self.solve(state, "one").choice
+
+    def line(self, state: GameState, action: int) -> tuple[int, ...]:
+        """Best play from an optimal `action` on: to the end, to chance, or to a position beyond the limit."""
+        found = [action]
+        with suppress(Unsolved):
+            while self.game.to_move(state := self.game.result(state, found[-1])) not in (None, CHANCE):
+                found.append(self.solve(state, "one").actions[0])
+        return tuple(found)
 
     def prepare(self) -> None:
         """Compile, by solving the last decision of a random game, and touch the table's memory: no move is charged for either."""

@@ -28,6 +28,7 @@ from games.engine.game import Game
 from games.engine.registry import builtin_games, load, options_of, summary_of
 from games.engine.rules import CHANCE
 from games.engine.tracing import Tracer
+from games.formats.words import played
 from games.types import GameState
 
 
@@ -89,7 +90,9 @@ def run_list(options: argparse.Namespace) -> int:
 
 def run_show(options: argparse.Namespace) -> int:
     game = load(options.game)
-    state = game.play(options.moves, position_of(game, options.position))
+    if options.svg and Path(options.svg).suffix != ".svg":
+        raise UserError(f"--svg: expected a file named .svg, got '{options.svg}'")
+    state = played(game, options.moves, position_of(game, options.position))
     print(f"{game.name}\n\n{game.render(state)}\n\nposition: {game.text(state)}")
     if options.svg:
         write_text(Path(options.svg), svg(drawn(game.diagram(state), has_note=True), game.text(state), is_file=True))

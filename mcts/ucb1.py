@@ -106,7 +106,7 @@ def main(argv: Sequence[str]) -> int:
     total = int(sum(visits for _, visits in counts))
     bounds = [(bound(2.0 * wins - visits, int(visits), factor(settings, total)) + 1.0) / 2.0 for wins, visits in counts]
     for text, (wins, visits), each in zip(options.moves, counts, bounds, strict=True):
-        mark = "   <- walked next" if each == max(bounds) else ""
+        mark = "   <- selected next" if each == max(bounds) else ""
         print(f"{text:>9}  {wins / visits:.3f} + {each - wins / visits:.3f} = {each:.3f}{mark}")
     return 0
 

@@ -98,7 +98,7 @@ class Observer:
 
     def evaluated(self, games: int, found: Evaluation, is_new: bool) -> None:
         """`is_new`: measured just now, not read from disk."""
-        self._evaluation = found.line
+        self._evaluation = f"after {games} games: {found.line}"
         if is_new:
             self.log.say(f"{games:>7} games: {found.line}")
         if is_new or not all(self.log.history.has(games, name) for name in found.metrics):

@@ -319,7 +319,7 @@ def test_text_and_json_agree(capsys, tmp_path):
     ("words", "expected"),
     [
         (["--sample", "0"], "sample: expected at least 1 position, got 0"),
-        (["--workers", "-1"], "workers: expected 0 or more, got -1"),
+        (["--workers", "-1"], "workers: expected 0 to "),
         (["--positions", "bad.txt"], r"bad.txt:2: ply 1: illegal action 'a1'"),
         (["--positions", "over.txt"], r"over.txt:1: expected a position with a move to choose, got a finished game"),
         (["--positions", "empty.txt"], r"empty.txt: expected one position per line, got none"),

@@ -84,3 +84,10 @@ def test_what_cannot_be_compared_is_refused_in_one_line(runs: Path) -> None:
         main(["b", "b"], find)
     with pytest.raises(UserError, match="unknown run 'c'"):
         main(["b", "c"], find)
+
+
+def test_several_runs_in_one_report_are_referred_to_compare() -> None:
+    from monitor.report.page import main as report
+
+    with pytest.raises(UserError, match="expected one run, got 2; python -m train compare draws several together"):
+        report(["first", "second"], find)

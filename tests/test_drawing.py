@@ -101,6 +101,25 @@ def test_a_network_shows_priors_and_what_puct_maximizes():
     assert f"/{choice.actions[0].visits}" in next(child.text for child in drawing.root.children if child.is_best)
 
 
+@pytest.mark.parametrize("game", ["dots_and_boxes:players=3", "tree:chance.json", "connect_four", "backgammon"])
+@pytest.mark.parametrize("sims", [7, 100, 400])
+def test_the_move_that_uct_plays_is_drawn_and_alone_marked(game, sims):
+    for seed in range(3):
+        choice, drawing = drawing_of(game, f"uct:sims={sims},seed={seed}", "31" if game == "backgammon" else "")
+        (best,) = (child for child in thinned(drawing.root, 1, 2).children if child.is_best)
+        assert best.action == load(game).names[choice.action]
+
+
+def test_what_uct_has_proven_is_drawn_with_its_exact_value():
+    choice, drawing = drawing_of("tree:two_ply.json", "uct:sims=200")
+    assert choice.proven and drawing.root.text.startswith("3/")
+    assert [child.text.partition("/")[0] for child in drawing.root.children] == ["3", "2", "2"]
+    assert all("proven" in child.notes for child in drawing.root.children)
+    _, drawing = drawing_of("tic_tac_toe", "uct:sims=500", "a1 b1 a2 b2")
+    notes = {child.action: child.notes for child in drawing.root.children}
+    assert "proven win" in notes["a3"] and not any("proven draw" in each for each in notes.values())
+
+
 def test_what_is_left_out_is_counted():
     _, drawing = drawing_of("tic_tac_toe", "minimax:depth=3")
     root = thinned(drawing.root, 2, 3)

@@ -229,6 +229,8 @@ def test_a_feature_that_a_file_does_not_name_counts_nothing(tmp_path):
 def test_an_exported_file_is_the_games_own_eval(tmp_path, capsys):
     path = tmp_path / "mine.eval.json"
     assert main(["chess", "--export", str(path)]) == 0
+    with pytest.raises(UserError, match="--export: expected a new file"):  # it may have been edited
+        main(["chess", "--export", str(path)])
     assert Eval.load(path, load("chess")) == default_eval(load("chess"))
     with pytest.raises(UserError, match="expected a game with features"):
         main(["tree:two_ply.json"])

@@ -12,6 +12,7 @@ from commands import command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from base.errors import UserError
 from games import load
 from games.__main__ import main
 from games.engine.tracing import Tracer
@@ -52,6 +53,14 @@ def test_show_draws_the_position_and_the_player_to_move(capsys):
 def test_show_names_a_winner_only_in_zero_sum_games(game, moves, expected, capsys):
     assert main(["show", game, "--moves", moves]) == 0
     assert expected in capsys.readouterr().out
+
+
+def test_show_takes_moves_as_books_write_them_and_draws_svg_alone(tmp_path, capsys):
+    assert main(["show", "chess", "--moves", "1. e4 e5 2. Nf3", "--svg", str(tmp_path / "board.svg")]) == 0
+    assert "position: rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 2" in capsys.readouterr().out
+    with pytest.raises(UserError, match=r"--svg: expected a file named \.svg, got '.*board\.png'"):
+        main(["show", "chess", "--svg", str(tmp_path / "board.png")])
+    assert [path.name for path in tmp_path.iterdir()] == ["board.svg"]
 
 
 def test_perft_ends_with_one_line_of_json(capsys):

@@ -451,7 +451,7 @@ def test_the_match_command_plays_and_reports(tmp_path):
     ("words", "expected"),
     [
         (["random", "random", "--games", "0"], "games: expected 1 or more, got 0"),
-        (["random", "random", "--workers", "-1"], "workers: expected 0 or more, got -1"),
+        (["random", "random", "--workers", "-1"], "workers: expected 0 to "),
         (["random", "randum"], "unknown player 'randum'"),
         (["random", "random", "--openings", "nowhere.txt"], "No such file or directory: nowhere.txt"),
         (["random", "random", "--resume"], "--resume: expected --records DIR"),

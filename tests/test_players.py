@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import command
+from documents import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import games
 from arena.choose import rounded
-from arena.players import kinds, make_player, pack_player, parse_player, unpack_player
+from arena.players import brief, kinds, make_player, pack_player, parse_player, unpack_player
 from base.errors import UserError
 from checkpoints import Card, save
 from classical.eval import default_eval
@@ -126,6 +127,48 @@ def test_choose_answers_each_line_in_order(workers):
 def test_explain_shows_the_search():
     done = arena("explain", "tic_tac_toe", "--player", "solver", "--moves", "a1 b1")
     assert done.returncode == 0 and "plays" in done.stdout and "proven" in done.stdout
+
+
+def test_explain_has_the_solvers_value_of_every_move_and_its_line_to_the_end():
+    game = load("tic_tac_toe")
+    for moves in ("", "a1 b2", "a1 b1 a2", "a1 b2 c3"):
+        state = game.play(moves)
+        choice = make_player("solver", game).explain(state)
+        for each in choice.actions:
+            after = game.result(state, each.action)
+            other = -make_player("solver", game).choose(after).value if not game.is_terminal(after) else each.value
+            assert each.bound == "exact" and each.value == other
+        for action in choice.pv:
+            state = game.result(state, action)
+        assert game.is_terminal(state) and game.utility(state)[game.to_move(game.play(moves))] == choice.value
+
+
+def test_explain_refuses_options_of_a_drawing_without_one():
+    for option in ("--depth 3", "--top 2", "--order"):
+        done = arena("explain", "tic_tac_toe", "--player", "minimax:depth=2", *option.split())
+        assert done.returncode == 2 and f"{option.split()[0]}: expected --tree FILE with it" in done.stderr
+
+
+def test_a_number_that_is_too_long_is_refused_as_that():
+    with pytest.raises(UserError, match=r"depth: expected a whole number of at most 18 digits, got '9{20}"):
+        make_player(f"alphabeta:depth={'9' * 40}", load("connect_four"))
+
+
+def test_a_checkpoint_is_named_as_it_can_be_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    released = ROOT / "checkpoints" / "released" / "connect_four" / "small"
+    shutil.copytree(released, tmp_path / "runs" / "first" / "checkpoints" / "00000512")
+    shutil.copytree(released, tmp_path / "mine")
+    game = load("connect_four")
+    for text, named in (
+        ("first@512", "first@512"),
+        ("first", "first@512"),
+        ("small", "connect_four/small"),
+        ("./mine", "mine"),
+    ):
+        resolved = make_player(f"net:{text},sims=3", game).text
+        assert brief(resolved) == f"net:{named},sims=3"
+        assert make_player(brief(resolved), game).text == resolved
 
 
 def test_the_name_of_a_player_follows_the_content_of_its_files(tmp_path):

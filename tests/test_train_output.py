@@ -74,7 +74,10 @@ def test_command_ends_with_further_commands_and_a_complete_run_is_reported(
         assert word in said
     assert curve(tmp_path / "runs/first/tb", "tic_tac_toe learning/steps")[0][0] == 8
     assert start(parser().parse_args(["tic_tac_toe", "--run", "first", "--workers", "0"])) == 0
-    assert "complete, 8 games" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert (
+        "complete, 8 games are played and learned from; its 8 games are spent, and a larger budget resumes it" in said
+    )
 
 
 def test_lost_worker_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: Any) -> None:

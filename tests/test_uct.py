@@ -281,7 +281,7 @@ def test_the_textbooks_ucb1_prefers_the_best_move_or_the_least_known_by_c(capsys
     counts = ["60/79", "1/10", "2/11"]
     for c, first in (("1.4", "60/79"), ("1.5", "2/11")):
         assert main([*counts, "--c", c]) == 0
-        (line,) = (line for line in capsys.readouterr().out.splitlines() if "walked next" in line)
+        (line,) = (line for line in capsys.readouterr().out.splitlines() if "selected next" in line)
         assert line.split()[0] == first
     with pytest.raises(UserError, match="got '3/2'"):
         main(["3/2"])

@@ -20,7 +20,7 @@ import argparse
 from collections.abc import Sequence
 
 from base.errors import Arguments, UserError, run_command
-from base.local_workers import cores
+from base.local_workers import check_workers, cores
 
 
 def main(argv: Sequence[str]) -> int:
@@ -39,8 +39,7 @@ def main(argv: Sequence[str]) -> int:
 
         return sweep(argv[1:])
     options = parser().parse_args(argv)
-    if options.workers < 0:
-        raise UserError(f"workers: expected 0 or more, got {options.workers}")
+    check_workers(options.workers)
     for name in ("records", "out"):
         if getattr(options, name) and not options.eval_only:
             raise UserError(f"--{name}: expected --eval-only with it")

@@ -91,7 +91,10 @@ def train(
     if not loop.baseline.is_there:
         log.say(f"{loop.game.name} has no features, so no EVAL is fitted")
     if loop.is_over():
-        log.say(f"{run.folder}: complete, {loop.progress.games} games are played and learned from")
+        log.say(
+            f"{run.folder}: complete, {loop.progress.games} games are played and learned from; its {run.budget} are spent, and a "
+            "larger budget resumes it"
+        )
         loop.evaluate(is_last=True)
         return loop.progress
     log.say(forecast(run.config, loop.game, loop.learner.net.parameter_count, workers))

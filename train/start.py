@@ -163,6 +163,7 @@ def farewell(game: Game, run: Run, progress: Progress, arena: ArenaEvaluation) -
     if eval_file.is_file():
         fitted = f"the linear EVAL of the same games:\n{beside_hand(game, Eval.load(eval_file, game))}"
         rows += commands(game, eval_file)
+    rows.append(("the report", f"python -m train report {shlex.quote(run.name)}"))
     rows.append(("TensorBoard", f"tensorboard --logdir {shlex.quote(str(run.board))}"))
     width = max(len(name) for name, _ in rows) + 3
     tables = [line for each in (table, fitted) if each for line in (each, "")]

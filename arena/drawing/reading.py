@@ -23,8 +23,10 @@ from classical.scores import utility_of
 from games import CHANCE, Game
 from games.choice import Choice
 from mcts.player import TreePlayer
+from mcts.root import ranked
+from mcts.search import Search
 from mcts.settings import SearchSettings
-from mcts.tree import NONE, Tree
+from mcts.tree import NONE
 from mcts.ucb1 import UCB1
 from mcts.variant import variant_of
 
@@ -37,7 +39,7 @@ def searched_tree(player: Player, state: Any) -> tuple[Choice, Drawing]:
     thinker, game = player.thinker, player.game
     if isinstance(thinker, TreePlayer):
         choice = thinker.choose(state)
-        return choice, _of_simulations(game, state, thinker.search.tree, thinker.search.settings)
+        return choice, _of_simulations(game, state, thinker.search)
     if not isinstance(thinker, AlphaBeta | FixedDepth):
         raise UserError(f"tree: expected a player of kind {DRAWN}, whose search can be drawn, got {player.text}")
     thinker.keep_log(True)
@@ -175,7 +177,8 @@ def _shown(game: Game, utility: float) -> str:
 # ── searches by simulations ──
 
 
-def _of_simulations(game: Game, state: Any, tree: Tree, settings: SearchSettings) -> Drawing:
+def _of_simulations(game: Game, state: Any, search: Search) -> Drawing:
+    tree, settings = search.tree, search.settings
     score = variant_of(settings).score
     has_priors = variant_of(settings).has_policy
     counts_wins = settings.rollout == 1 and not game.needs_vectors and game.players == 2 and not game.has_payoffs
@@ -187,6 +190,8 @@ def _of_simulations(game: Game, state: Any, tree: Tree, settings: SearchSettings
         mover = int(row.mover)
         if game.needs_vectors:
             node.notes.insert(0, "chance" if mover == CHANCE else f"player {mover}")
+        edges = search.ranked() if node is root else ranked(tree, row, worst=search.worst) if mover >= 0 else []
+        places = {int(edge.action): place for place, edge in enumerate(edges)}
         for edge in sorted(tree.children(row), key=lambda edge: int(edge.action)):
             if edge.visits == 0 and node is not root:
                 continue
@@ -196,22 +201,23 @@ def _of_simulations(game: Game, state: Any, tree: Tree, settings: SearchSettings
                 OVER if child is None else int(child.mover),
                 _of_edge(game, mover, edge, child, counts_wins),
                 kind="end" if child is not None and child.mover == OVER else "leaf",
-                worth=float(edge.visits),
+                worth=float(-places.get(int(edge.action), -int(edge.visits))),
+                is_best=places.get(int(edge.action)) == 0,
             )
             if has_priors and mover >= 0:
                 below.notes.append(f"P {edge.prior:.2f}")
             if node is root and score is not None and not edge.proven:
                 below.notes.append(_score_note(score(row, edge, settings), settings, counts_wins))
             if edge.proven:
-                below.notes.append("proven")
+                below.notes.append(
+                    "proven" + (f" {_outcome(child, mover)}" if counts_wins and child is not None else "")
+                )
             node.children.append(below)
             read += 1
             if child is not None and child.count:
                 waiting.append((below, child, game.result(position, int(edge.action))))
         if node.children:
             node.kind = "inner"
-            best = max(node.children, key=lambda each: each.worth)
-            best.is_best = best.worth > 0 and mover >= 0
     return Drawing(root, _legend(game, settings, counts_wins, has_priors), False)
 
 
@@ -235,10 +241,16 @@ def _of_edge(game: Game, mover: int, edge: Any, child: Any, counts_wins: bool) -
         return _wins(float(edge.value), visits)
     if visits == 0:
         return "-/0"
-    if child is not None and (game.needs_vectors or mover == CHANCE):
+    if child is not None and (game.needs_vectors or mover == CHANCE or child.proven):
         found = child.utility if child.proven else child.sums / max(int(child.visits), 1)
         return f"{game.shown_all(found.tolist()) if game.needs_vectors else _shown(game, float(found[0]))}/{visits}"
     return f"{_shown(game, float(edge.value) / visits * (1 if mover == 0 else -1))}/{visits}"
+
+
+def _outcome(child: Any, mover: int) -> str:
+    """Of a proven position, for the player whose action leads there."""
+    utility = float(child.utility[mover])
+    return "win" if utility > 0 else "loss" if utility < 0 else "draw"
 
 
 def _wins(utilities: float, visits: int) -> str:
@@ -260,4 +272,4 @@ def _legend(game: Game, settings: SearchSettings, counts_wins: bool, has_priors:
         )
         lines.append(f"P: the prior{named}")
     movers = "" if game.needs_vectors else "white: player 0 moves, grey: player 1; "
-    return [*lines, f"{movers}green: the most visits"]
+    return [*lines, f"{movers}green: the move to play"]

@@ -6,7 +6,7 @@ planned with, and the plan for a move is a share of the rest and most of the inc
 
 from __future__ import annotations
 
-OVERHEAD = 0.03
+OVERHEAD = 0.1
 """Seconds of a move that are not the engine's: pipes, the controller."""
 SHARE = 25
 """The rest of a game is taken for so many moves, unless their number is known."""

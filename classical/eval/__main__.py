@@ -9,6 +9,7 @@ python -m classical.eval chess --eval mine.eval.json --position "8/8/4k3/8/8/3QK
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from base.errors import Arguments, UserError, run_command
@@ -30,6 +31,8 @@ def main(argv: Sequence[str]) -> int:
         raise UserError(f"{game.name}: expected a game with features, got one without")
     weights = default_eval(game) if options.eval is None else Eval.load(options.eval, game)
     if options.export is not None:
+        if Path(options.export).exists():
+            raise UserError(f"--export: expected a new file, but {options.export} is there; remove it, or name another")
         weights.save(options.export)
         print(f"{options.export}: {len(weights.weights)} weights of {game.name}")
     elif options.moves is None and options.position is None:

@@ -101,12 +101,14 @@ def curves(
     reach = [value for each in known for value in (*each.values, *each.low, *each.high)]
     reach += [mark.value for mark in marks] + ([] if floor is None else [floor])
     low, high = min(reach), max(reach)
-    space = 0.06 * (high - low) or 0.05 * abs(high) or 0.5
+    is_flat = high - low <= 1e-5 * max(abs(low), abs(high))  # but for rounding
+    space = (0.05 * abs(high) or 0.5) if is_flat else 0.06 * (high - low)
     low, high = low - space * (low != floor), high + space
     if is_share:
         low, high = max(low, 0.0), min(high, 1.0)
     end = max([last, *(each.games[-1] for each in known)])
-    frame = Frame(end, low, high, unit, is_share, width, height, over=over)
+    names = [*(f"{each.name} 0.000" for each in known), *(mark.name for mark in marks)]
+    frame = Frame(end, low, high, unit, is_share, width, height, over=over, names=names)
     parts = frame.opening(", ".join(each.name for each in known))
     parts += [_band(frame, each) for each in known if each.low]
     for mark in marks:
@@ -131,7 +133,8 @@ def shares(
     names = list(parts)
     columns = [Curve(name, games, values) for name, values in parts.items()]
     columns = [thinned(each, 40) for each in columns]
-    frame = Frame(len(columns[0].games), 0.0, 1.0, "share of the whole", True, width, height)
+    labels = [f"{name} 100%" for name in names]
+    frame = Frame(len(columns[0].games), 0.0, 1.0, "share of the whole", True, width, height, names=labels)
     drawn = frame.opening(", ".join(names), has_ticks=False)
     middles = []
     for k, at in enumerate(columns[0].games):
@@ -145,7 +148,7 @@ def shares(
                 f'<rect class="bar f{hues[i]}" x="{x}" y="{top}" width="{right - x:.1f}" height="{bottom - top:.1f}">'
                 f"<title>{escape(words)}</title></rect>"
             )
-            if k == len(columns[0].games) - 1 and value > 0:
+            if k == len(columns[0].games) - 1 and any(each.values):
                 middles.append(((top + bottom) / 2, each.name, f"{value:.0%}", hues[i]))
             below += value
     y = height - BOTTOM + 14
@@ -161,7 +164,7 @@ def reliability(found: Mapping[str, Sequence[Bin]], width: int = WIDTH, height: 
     known = drawable(found)
     if not known:
         return ""
-    frame = Frame(1.0, -1.05, 1.05, "outcome, mean", False, width, height, -1.0, "expected utility, mean")
+    frame = Frame(1.0, -1.05, 1.05, "outcome, mean", False, width, height, -1.0, "expected utility, mean", list(known))
     drawn = frame.opening(", ".join(known))
     drawn.append(
         f'<line class="mark" x1="{frame.x(-1)}" y1="{frame.y(-1)}" x2="{frame.x(1)}" y2="{frame.y(1)}"/>'
@@ -230,6 +233,8 @@ def weights(found: Sequence[Weight], unit: str, width: int = WIDTH) -> str:
 
 # ── inside ──
 
+LETTER = 6.4  # its width
+
 
 class Frame:
     """The axes of a drawing: from games and values to places in it."""
@@ -245,11 +250,13 @@ class Frame:
         height: int,
         least: float = 0.0,
         over: str = "games",
+        names: Sequence[str] = (),
     ) -> None:
         self.least, self.most, self.over = least, most if most > least else least + 1, over
         self.low, self.high = low, high if high > low else low + 1
         self.unit, self.is_share, self.width, self.height = unit, is_share, width, height
-        self.right = width - (112 if width <= WIDTH else 170)
+        wanted = LETTER * max(map(len, names), default=0) + 16
+        self.right = width - round(min(max(wanted, 112.0), 0.45 * width))
         """Where the plot ends and the names begin."""
 
     def x(self, games: float) -> float:
@@ -323,7 +330,7 @@ def _names(frame: Frame, ends: Sequence[tuple[float, str, str, int]]) -> list[st
     for (y, name, value, hue), at in zip(ends, places, strict=True):
         if abs(at - y) > 1:
             found.append(f'<polyline class="tie" points="{x + 1},{y} {x + 7},{at:.1f}"/>')
-        room = int((frame.width - x) / 6.4) - len(value) - 1
+        room = int((frame.width - x) / LETTER) - len(value) - 1
         short = shortened(name, room)
         words = f"<title>{escape(name)}</title>" if short != name else ""
         shown = f'<tspan class="name">{escape(short)}</tspan>' if hue != 5 or value else escape(short)

@@ -27,7 +27,7 @@ from base.page import document
 from monitor.metrics import by_tag
 from monitor.report.charts import CATEGORIES, Curve, curves, figure
 from monitor.report.page import STYLE
-from monitor.report.parts import curve_of, table
+from monitor.report.parts import curve_of, once, table
 from monitor.report.run_data import RunData
 
 METRICS = (
@@ -112,14 +112,15 @@ def page(groups: Sequence[Group]) -> str:
     """The HTML file."""
     title = f"{', '.join(each.name for each in groups)}: {groups[0].runs[0].game_spec}"
     body = [f"<header><h1>{escape(title)}</h1>", f'<p class="about">{escape(about(groups))}</p></header>']
-    body += [table("", *standing(groups)), table("Settings that differ", *differences(groups))]
+    heads, rows = differences(groups)
+    body += [table("", *standing(groups)), table("Settings that differ", heads, rows) if rows else ""]
     for metric in known_metrics(groups):
-        drawn = [
-            figure(
-                f"{metric}, by {axis}", curves(chart(groups, metric, axis), "", is_share=metric in SHARES, over=axis)
-            )
-            for axis in AXES
-        ]
+        drawn = []
+        for axis in AXES:
+            lines = chart(groups, metric, axis)
+            floor = 0.0 if metric.startswith("elo/") else None
+            picture_of = curves(lines, "", is_share=metric in SHARES, over=axis, floor=floor)
+            drawn.append(figure(f"{metric}, by {axis}", picture_of, once(lines, axis)))
         meaning = by_tag()[metric].meaning
         body.append(f"<section><h2>{escape(metric)}</h2><p>{escape(meaning)}</p>")
         body.append(f'<div class="charts">{"".join(drawn)}</div></section>')

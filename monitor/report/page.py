@@ -9,19 +9,20 @@ game, the configuration, and the command that makes the run again. The run may b
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
 from arena.ladder.standings import signed
-from base.errors import Arguments
+from base.errors import Arguments, UserError
 from base.files import write_text
 from base.page import document
 from monitor.report import details, progress
 from monitor.report.charts import STYLE as CHARTS
 from monitor.report.parts import Section
 from monitor.report.run_data import RunData
-from monitor.report.strength import strength
+from monitor.report.strength import elo_leads, strength
 from monitor.warning_log import spells
 
 NAMED = 6  # of the things that could not be read
@@ -76,6 +77,10 @@ SECTIONS = (
 def main(argv: Sequence[str], find: Callable[[str, str | None, bool], RunData]) -> int:
     """`find` reads a run by its name; its rules may be given, or trusted."""
     options = parser().parse_args(argv)
+    if options.others:
+        raise UserError(
+            f"expected one run, got {1 + len(options.others)}; python -m train compare draws several together"
+        )
     data = find(options.run, options.rules, options.trust)
     path = Path(options.out) if options.out else data.folder / "report.html"
     sections = [section(data) for section in SECTIONS]
@@ -89,6 +94,7 @@ def main(argv: Sequence[str], find: Callable[[str, str | None, bool], RunData]) 
 def parser() -> Arguments:
     found = Arguments(prog="python -m train report", description=__doc__)
     found.add_argument("run", metavar="RUN", help="a run of runs/ by its name, or its folder")
+    found.add_argument("others", nargs="*", help=argparse.SUPPRESS)
     found.add_argument("--out", metavar="FILE", help="the page; without it, RUN/report.html")
     found.add_argument(
         "--rules", metavar="FILE", help="the game's rules, for someone else's run with a file of its own"
@@ -127,12 +133,15 @@ def _keys(data: RunData) -> str:
     if data.seconds:
         keys.append((f"{data.seconds / 60:,.1f} min", "in all"))
     elo, low, high = (data.last(f"elo/search{end}") for end in ("", " low", " high"))
+    strong = []
     if elo is not None:
         interval = "" if low is None or high is None else f" [{low:+.0f}, {high:+.0f}]"
-        keys.append((f"{signed(elo)}{interval}", "Elo, random = 0"))
+        strong.append((f"{signed(elo)}{interval}", "Elo, random = 0"))
+    kept = []
     for way, words in (("policy", "of moves keep the value, policy alone"), ("search", "with search")):
-        if (kept := data.last(f"accuracy/{way}")) is not None:
-            keys.append((f"{kept:.0%}", words))
+        if (share := data.last(f"accuracy/{way}")) is not None:
+            kept.append((f"{share:.0%}", words))
+    keys += strong + kept if elo_leads(data) else kept + strong
     standing = sum(not times[-1].gone for times in spells(data.warnings).values())
     keys.append((str(standing), "warning stands" if standing == 1 else "warnings stand"))
     return (

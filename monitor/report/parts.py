@@ -52,10 +52,11 @@ def drawn(data: RunData, chart: Chart) -> str:
     return figure(chart.title, drawing, chart.note + once(lines))
 
 
-def once(lines: Sequence[Curve]) -> str:
+def once(lines: Sequence[Curve], over: str = "games") -> str:
     """In words, where there is no curve yet."""
     most = max((each.games for each in lines), key=len, default=[])
-    return f" One point: measured once, after {most[0]:,.0f} games." if len(most) == 1 else ""
+    at = "" if len(most) != 1 else f"{most[0]:,.0f}" if over == "games" else f"{most[0]:.2g}"
+    return f" One point: measured once, after {at} {over}." if at else ""
 
 
 def label_of(metric: Metric, name: str, chart: Chart) -> str:

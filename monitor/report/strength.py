@@ -21,9 +21,14 @@ def strength(data: RunData) -> Section:
 def _conclusion(data: RunData) -> str:
     """What shows the most comes first: Elo, or the accuracy of the policy where Elo shows no gain."""
     elo, accuracy = _by_elo(data), _by_accuracy(data)
-    gain = _gain(data)
-    parts = [elo, accuracy] if gain is not None and gain.is_beyond_error else [accuracy, elo]
+    parts = [elo, accuracy] if elo_leads(data) else [accuracy, elo]
     return " ".join(each for each in parts if each)
+
+
+def elo_leads(data: RunData) -> bool:
+    """Whether Elo shows a change beyond its error. Else the accuracy of the policy comes first, where it was measured."""
+    gain = _gain(data)
+    return (gain is not None and gain.is_beyond_error) or data.last("accuracy/policy") is None
 
 
 def _by_accuracy(data: RunData) -> str:
@@ -67,7 +72,7 @@ def _by_elo(data: RunData) -> str:
     interval = "" if low is None or high is None else f" [{low:+.0f}, {high:+.0f}]"
     sims = data.simulations
     words = f"After {games[-1]:,} games it stands at Elo {signed(values[-1])}{interval} with {sims} simulations a move"
-    words += _among(data, values[-1])
+    words += _among(data, values[-1] if low is None else low, values[-1] if high is None else high)
     gain = _gain(data)
     if gain is None:
         return f"{words}; it was measured once, so there is no trend yet."
@@ -110,19 +115,20 @@ def _against(data: RunData) -> dict[str, tuple[int, float]]:
     return {name: (games[-1], values[-1]) for name, (games, values) in series.items()}
 
 
-def _among(data: RunData, elo: float) -> str:
-    """Between which reference players."""
+def _among(data: RunData, low: float, high: float) -> str:
+    """Between which reference players: those outside its interval that are nearest, and those within it."""
     players = _reference_players(data)
-    below = [mark for mark in players if mark.value <= elo]
-    above = [mark for mark in players if mark.value > elo]
-    words = []
-    if below:
-        mark = max(below, key=lambda mark: mark.value)
-        words.append(f"above {mark.name} ({signed(mark.value)})")
-    if above:
-        mark = min(above, key=lambda mark: mark.value)
-        words.append(f"below {mark.name} ({signed(mark.value)})")
+    below = [mark for mark in players if mark.value < low]
+    level = [mark for mark in players if low <= mark.value <= high]
+    above = [mark for mark in players if mark.value > high]
+    words = [f"above {_shown(below[-1])}"] if below else []
+    words += [f"level with {', '.join(map(_shown, level))}"] if level else []
+    words += [f"below {_shown(above[0])}"] if above else []
     return f", {' and '.join(words)}" if words else ""
+
+
+def _shown(mark: Mark) -> str:
+    return f"{mark.name} ({signed(mark.value)})"
 
 
 def _reference_players(data: RunData) -> list[Mark]:
@@ -159,7 +165,8 @@ def _drawn(data: RunData) -> str:
     parts.append(
         figure("Mean utility against each reference player", curves(utilities, "utility", floor=0, last=data.games))
     )
-    parts += [drawn(data, chart) for chart in charts_of(QUESTIONS[1]) if chart.in_report]
+    others = [drawn(data, chart) for chart in charts_of(QUESTIONS[1]) if chart.in_report]
+    parts = [*parts, *others] if elo_leads(data) else [*others, *parts]
     matches = [_match(data, name) for name in _met(data)]
     parts.append(f'<div class="small">{"".join(matches)}</div>')
     return f'<div class="charts">{"".join(parts)}</div>'
