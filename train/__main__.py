@@ -19,7 +19,7 @@ import argparse
 from collections.abc import Sequence
 
 from base.errors import Arguments, UserError, run_command
-from base.local_workers import cores
+from cluster.options import add_workers, check_workers
 
 
 def main(argv: Sequence[str]) -> int:
@@ -34,8 +34,7 @@ def main(argv: Sequence[str]) -> int:
 
         return compare(argv[1:], find)
     options = parser().parse_args(argv)
-    if options.workers < 0:
-        raise UserError(f"workers: expected 0 or more, got {options.workers}")
+    check_workers(options)
     for name in ("records", "out"):
         if getattr(options, name) and not options.eval_only:
             raise UserError(f"--{name}: expected --eval-only with it")
@@ -72,9 +71,7 @@ def parser() -> Arguments:
     budget.add_argument(
         "--games", type=positive_whole, metavar="N", help="or how many games it plays, in whole iterations"
     )
-    found.add_argument(
-        "--workers", type=int, default=cores(), metavar="K", help="processes that play; 0: this one alone"
-    )
+    add_workers(found)
     found.add_argument(
         "--from-games",
         nargs="+",
