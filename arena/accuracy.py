@@ -33,14 +33,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.choose import rounded
-from arena.commands import Progress, add_workers, progress_bar
+from arena.commands import Progress, progress_bar
 from arena.drawn_positions import draw_positions
 from arena.players import KeptPlayers, Player, make_player, pack_player
 from arena.released_positions import released
 from arena.solved_positions import HARD_FOR, STAGES, Sample, Solved, choice_in, read_positions
 from base.errors import UserError
-from base.local_workers import opened, run_jobs
+from base.local_workers import run_jobs
 from base.workers import Workers
+from cluster.options import add_workers, opened_workers
 from games import Game, load
 from games.engine.registry import files_of
 
@@ -287,7 +288,7 @@ def add_accuracy(parser: argparse.ArgumentParser) -> None:
 def run_accuracy(options: argparse.Namespace) -> int:
     game = load(options.game)
     player = make_player(options.player, game)  # an early error, and compiled before the workers start
-    with opened(options.workers) as workers:
+    with opened_workers(options) as workers:
         sample = _sample(game, options, workers)
         if not sample.positions:
             raise UserError(

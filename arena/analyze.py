@@ -37,7 +37,7 @@ from typing import Any
 
 from arena.analysis import Analyst
 from arena.choose import POSITION, rounded
-from arena.commands import add_workers
+from arena.commands import add_threads
 from arena.players import make_player, pack_player, unpack_player
 from base.errors import UserError, nearest, short
 from base.json_values import is_count, is_name, is_number, is_text, is_whole
@@ -57,7 +57,7 @@ MOST_TURNS = 100_000
 def add_analyze(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME")
     parser.add_argument("player", metavar="PLAYER", help="as in uct:sims=1000")
-    add_workers(parser, "positions at once")
+    add_threads(parser, "positions at once")
 
 
 def run_analyze(options: argparse.Namespace) -> int:

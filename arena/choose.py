@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from arena.commands import add_workers
+from arena.commands import add_threads
 from arena.players import PackedPlayer, Player, make_player, pack_player, unpack_player
 from base.errors import UserError
 from base.lines import Lines, whole
@@ -31,7 +31,7 @@ POSITION, MOVES = "position:", " moves "
 def add_choose(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME")
     parser.add_argument("--player", required=True, metavar="PLAYER", help="as in alphabeta:depth=6")
-    add_workers(parser, "threads")
+    add_threads(parser, "threads")
 
 
 def run_choose(options: argparse.Namespace) -> int:
@@ -60,6 +60,9 @@ class Choosing:
     def worker(self) -> Worker[str, str]:
         game = load(self.spec)
         return Caller(functools.partial(answer, game, unpack_player(self.player, game)))
+
+    def exact(self, result: object) -> None:
+        return None
 
 
 def answer(game: Game, player: Player, line: str) -> str:

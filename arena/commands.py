@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from base.errors import UserError
 from base.local_workers import check_workers, cores
+from cluster.options import add_workers
 
 Progress = Callable[[int, int], object]
 """Called with how much is done and the total; a total of 0 is unknown."""
@@ -24,13 +25,13 @@ bar = partial(tqdm, disable=None, smoothing=0.1)
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """`--seed`, `--json` and `--workers`."""
+    """`--seed`, `--json`, and what does the work."""
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of openings, dice and players")
     parser.add_argument("--json", action="store_true", help="print the result as one line of JSON")
     add_workers(parser)
 
 
-def add_workers(parser: argparse.ArgumentParser, kind: str = "worker processes") -> None:
+def add_threads(parser: argparse.ArgumentParser, kind: str) -> None:
     parser.add_argument(
         "--workers", type=int, default=cores(), metavar="N", help=f"number of {kind}; 0: run in this process"
     )
@@ -42,7 +43,7 @@ def check_numbers(options: argparse.Namespace) -> None:
         value = getattr(options, name, None)
         if value is not None and value < least:
             raise UserError(f"{name.replace('_', '-')}: expected {least} or more, got {value}")
-    if getattr(options, "workers", None) is not None:
+    if getattr(options, "workers", None) is not None and getattr(options, "cluster", None) is None:
         check_workers(options.workers)
 
 

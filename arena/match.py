@@ -36,6 +36,7 @@ from base.local_workers import run_jobs
 from base.options import Options, split
 from base.seeds import derive
 from base.workers import Workers
+from cluster.options import opened_workers
 from games import Game, load
 from games.engine.registry import files_of
 from games.record import GameRecord, prepare_records
@@ -226,8 +227,9 @@ def run_match(options: argparse.Namespace) -> int:
         if options.records:
             opened = MatchFolder(options.records, match.settings, game, size, options.resume, report=notice)
             folder = stack.enter_context(opened)
+        workers = stack.enter_context(opened_workers(options))
         shown = stack.enter_context(bar(total=blocks * size, unit=" games"))
-        tally = match.play(blocks, options.workers, folder, sprt, ScoreBar(shown))
+        tally = match.play(blocks, workers, folder, sprt, ScoreBar(shown))
     texts = zip(match.players, (options.a, options.b), strict=True)
     names = match.players if options.verbose else tuple(brief(text, given) for text, given in texts)
     report(match, tally, sprt, options.json, names)

@@ -20,11 +20,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from arena.commands import add_workers, check_numbers, progress_bar
+from arena.commands import check_numbers, progress_bar
 from arena.drawn_positions import draw_positions
 from arena.solved_positions import STAGES, Sample, read_sample, write_sample
 from base.errors import Arguments, UserError, run_command
 from base.options import split
+from cluster.options import add_workers, opened_workers
 from games import Game, load
 from games.engine.registry import builtin_games
 
@@ -79,10 +80,8 @@ def make(options: argparse.Namespace) -> int:
         raise UserError(f"expected a game of the folder games/, got {options.game}")
     if not 0 <= options.first_stage < STAGES:
         raise UserError(f"first-stage: expected 0 to {STAGES - 1}, got {options.first_stage}")
-    with progress_bar("solving", "position") as progress:
-        sample = draw_positions(
-            game, options.count, options.seed, options.workers, progress, first_stage=options.first_stage
-        )
+    with opened_workers(options) as workers, progress_bar("solving", "position") as progress:
+        sample = draw_positions(game, options.count, options.seed, workers, progress, first_stage=options.first_stage)
     words = ["python", "-m", "arena.released_positions", options.game, "--count", options.count, "--seed", options.seed]
     words += ["--first-stage", options.first_stage] if options.first_stage else []
     hard = sum(each.is_hard is True for each in sample.positions)

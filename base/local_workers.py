@@ -26,7 +26,7 @@ import sys
 import threading
 import types
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -175,6 +175,14 @@ class _LocalWorkers:
             each.kill()
         for each in members:
             each.join()
+
+    def metrics(self) -> Mapping[str, float]:
+        return {}
+
+    def kill(self) -> None:
+        """From any thread: the workers end at once, and a run that has them at work raises `WorkerDied`."""
+        for each in tuple(self._members):
+            each.kill()
 
     def close(self) -> None:
         self._end([each for each in self._members if each.jobs])

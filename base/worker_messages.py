@@ -4,7 +4,8 @@
     here        task_message(task), job_message(number, job), LEAVE
                 opened_result(message, where)               # (number, result); raises what was raised there
 
-A worker gets a task's message before the first of its jobs.
+A worker gets a task's message before the first of its jobs. What stands between the two, such as a node of a cluster, opens them with
+`opened_task` and `opened_job`, and answers with `result_message` and `failure_message`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,13 @@ def task_message(task: Task[Any, Any]) -> bytes:
     return pickle.dumps((_TASK, data, _main_module() if b"__main__" in data else {}))
 
 
+def opened_task(message: bytes) -> Task[Any, Any]:
+    _, task, main = pickle.loads(message)
+    spawn.prepare(main)
+    found: Task[Any, Any] = pickle.loads(task)
+    return found
+
+
 def _main_module() -> dict[str, Any]:
     """Where a worker finds the program that is run here; what a task takes of it is defined there."""
     found = spawn.get_preparation_data("worker")
@@ -38,6 +46,15 @@ def job_message(number: int, job: object) -> bytes:
     return pickle.dumps((number, job))
 
 
+def opened_job(message: bytes) -> tuple[int, Any]:
+    number, job = pickle.loads(message)
+    return number, job
+
+
+def result_message(number: int, result: object) -> bytes:
+    return pickle.dumps((number, result))
+
+
 def opened_result(message: bytes, where: Callable[[], str]) -> tuple[int, Any]:
     """The number of a job and its result. An error gets `where()` and the worker's traceback as a note."""
     number, value = pickle.loads(message)
@@ -46,6 +63,15 @@ def opened_result(message: bytes, where: Callable[[], str]) -> tuple[int, Any]:
     error, trace = value
     error.add_note(f"in {where()}\n{trace}")
     raise error
+
+
+def sent_message(message: object) -> bytes:
+    """Any other message between two machines that trust each other."""
+    return pickle.dumps(message)
+
+
+def opened_message(data: bytes) -> Any:
+    return pickle.loads(data)
 
 
 def failure_message(error: Exception) -> bytes:
@@ -88,4 +114,4 @@ def _serve(inbox: SimpleQueue[bytes], send: Callable[[bytes], None]) -> None:
         assert worker is not None
         for result in worker.step():
             in_hand -= 1
-            send(pickle.dumps(result))
+            send(result_message(*result))

@@ -23,7 +23,7 @@ held up by a job that has not come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -69,6 +69,10 @@ class Task(Protocol[J_in, R_out]):
     def worker(self) -> Worker[J_in, R_out]:
         """Called once in each worker."""
 
+    def exact(self, result: Any) -> bytes | None:
+        """The part of a result that task and job alone decide, bit for bit: where a job is done twice, it is compared. None: no part,
+        as where times were measured."""
+
 
 class Workers(Protocol):
     """Where work is done, one run at a time. Between runs it may keep what is slow to start."""
@@ -79,10 +83,13 @@ class Workers(Protocol):
 
     @property
     def processes(self) -> int:
-        """How many processes they add to this one, on this machine."""
+        """How many processes they add to this one, on all machines together."""
 
     def run(self, task: Task[J, R], jobs: Iterable[J], *, ordered: bool = False) -> Results[R]:
         """Yield (number of the job, result) for every job."""
+
+    def metrics(self) -> Mapping[str, float]:
+        """What the work since the last call was like, by the tags of docs/tensorboard.md; nothing where all is on this machine."""
 
     def close(self) -> None:
         """Let go of what is kept between runs."""
@@ -104,6 +111,9 @@ class Calls(Generic[J, R]):
             self.initializer()
         return Caller(self.function)
 
+    def exact(self, result: Any) -> bytes | None:
+        return None
+
 
 class Caller(Generic[J, R]):
     """The worker of `Calls`."""
@@ -124,18 +134,23 @@ class Jobs(Generic[J, R]):
     """The jobs of one run by number: which are in hand, and which results may be yielded. For implementations of `Workers`."""
 
     def __init__(self, source: Iterable[J], most: int, ordered: bool) -> None:
-        """At most `most` jobs are handed out and not yielded."""
-        self._source, self._most, self._ordered = iter(source), most, ordered
+        """At most `most` jobs are handed out and not yielded; it may change as workers come and go."""
+        self._source, self.most, self._ordered = iter(source), most, ordered
         self._results: dict[int, R] = {}
         self.in_hand: dict[int, J] = {}
         self.taken = self.yielded = 0
+        self.is_exhausted = False
         self.waits_for: list[Any] = []
         """[source] where its next job has not come yet, for `multiprocessing.connection.wait`."""
 
     def take(self) -> tuple[int, J] | None:
         """The next job; None where there is none now, or enough are handed out."""
         self.waits_for = []
-        if self.taken >= self.yielded + self._most or (job := next(self._source, _END)) is _END:
+        if self.taken >= self.yielded + self.most:
+            return None
+        job = next(self._source, _END)
+        self.is_exhausted = job is _END
+        if self.is_exhausted:
             return None
         if job is NOTHING_YET:
             self.waits_for = [self._source]
@@ -180,6 +195,9 @@ class InProcess:
                 wait(known.waits_for)
             else:
                 return
+
+    def metrics(self) -> Mapping[str, float]:
+        return {}
 
     def close(self) -> None:
         pass

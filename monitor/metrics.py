@@ -6,8 +6,8 @@
 TensorBoard's page of custom scalars (monitor/dashboard.py), the report (monitor/report/) and docs/tensorboard.md are made from the
 table. To add a metric, compute it under its tag and add one line to the table, in a chart that exists or in a new one.
 
-In a tag K stands for a number, PLAYER for an opponent, LAYER for a layer of the network, NAME for an auxiliary target. Shares are from
-0 to 1, losses and entropies in nats.
+In a tag K stands for a number, PLAYER for an opponent, LAYER for a layer of the network, NAME for an auxiliary target,
+NODE for a node of a cluster. Shares are from 0 to 1, losses and entropies in nats.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from base.files import write_text
 TABLE = Path(__file__).parent / "metrics.toml"
 PAGE = Path(__file__).parent.parent / "docs" / "tensorboard.md"
 BEGIN, END = "<!-- tables: made by `python -m monitor.metrics --write` -->", "<!-- end of tables -->"
-PLACES = {"K": r"\d+", "PLAYER": r".+", "LAYER": r"[\w.]+", "NAME": r"\w+"}
+PLACES = {"K": r"\d+", "PLAYER": r".+", "LAYER": r"[\w.]+", "NAME": r"\w+", "NODE": r"\S+"}
 
 
 @dataclass(frozen=True)

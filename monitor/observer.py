@@ -2,7 +2,7 @@
 
     observer = Observer(log, game, settings, media)
     with observer.clock.of("self-play"): ...
-    observer.played(new_games, work)                # each step of the loop reports what it did
+    observer.played(new_games, work, workers.metrics())     # each step of the loop reports what it did
     observer.validated(validation)
     observer.learned(learned.metrics() | window.metrics(draws))
     observer.finished(games, records, movers, hours)       # once per iteration: one line, metrics, warnings
@@ -62,9 +62,9 @@ class Observer:
         if not any(self.log.history.has(0, name) for name in values):
             self.log.metrics(0, values)
 
-    def played(self, records: Sequence[GameRecord], work: WorkCounts) -> None:
-        """The games of this iteration that were not on disk already."""
-        self._values |= of_speed(records, work, self.clock.seconds("self-play"))
+    def played(self, records: Sequence[GameRecord], work: WorkCounts, workers: Mapping[str, float]) -> None:
+        """The games of this iteration that were not on disk already; `workers`: the metrics of those that played them."""
+        self._values |= of_speed(records, work, self.clock.seconds("self-play")) | dict(workers)
 
     def validated(self, found: Validation) -> None:
         """What the network and EVAL expected of games that they have not learned from yet."""

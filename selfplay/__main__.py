@@ -16,10 +16,10 @@ from tqdm import tqdm
 
 from base.errors import Arguments, UserError, run_command, short
 from base.framed_log import LogWriter, read_log
-from base.local_workers import cores, opened
 from base.options import split
 from base.seeds import derive
 from checkpoints import pack, read_card
+from cluster.options import add_workers, check_workers, opened_workers
 from games import Game, builtin_games, load
 from games.record import GameRecord
 from selfplay.inspection import records_of, shown
@@ -41,10 +41,11 @@ def generate(argv: Sequence[str]) -> int:
     parser.add_argument("--games", type=int, required=True, metavar="N", help="how many")
     parser.add_argument("--out", required=True, metavar="DIR", help="the records go to DIR/games.log")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="game n of a seed is always the same")
-    parser.add_argument("--workers", type=int, default=cores(), metavar="K", help="processes; 0: this one alone")
+    add_workers(parser)
     options = parser.parse_args(argv)
     if options.games < 1:
         raise UserError(f"games: expected at least 1, got {options.games}")
+    check_workers(options)
     game = load(options.game)
     player = self_player(options.player, game)
     path = Path(options.out) / "games.log"
@@ -53,7 +54,7 @@ def generate(argv: Sequence[str]) -> int:
         missing = sorted(set(range(options.games)) - already(path, game, player, options.seed))
         if missing:
             network = pack(player.checkpoint) if player.checkpoint else None
-            with opened(options.workers) as workers:
+            with opened_workers(options) as workers:
                 playing = play_games(setup, network, missing, workers)
                 done = options.games - len(missing)
                 for record, _ in tqdm(playing, "self-play", options.games, initial=done, disable=None):

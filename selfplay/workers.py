@@ -67,6 +67,10 @@ class SelfPlay:
         self.files.unpack()
         return GameWorker(self)
 
+    def exact(self, result: Played) -> bytes:
+        """The record."""
+        return result[0]
+
 
 class GameWorker:
     """Plays side by side what it has in hand."""

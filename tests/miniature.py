@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from base.local_workers import opened as opened_workers
+from base.workers import Workers
 from checkpoints import latest, verify
 from games import load
 from monitor.log import RunLog
@@ -42,7 +43,7 @@ def tiny(*changes: str) -> Config:
 def run(
     folder: Path,
     games: int = 32,
-    workers: int = 0,
+    workers: Workers | int = 0,
     config: Config = TINY,
     said: list[str] | None = None,
     evaluate: Any = None,

@@ -3,6 +3,7 @@
 - A folder imports itself and folders with a lower number; siblings hand each other things through a caller above.
 - `tests` and `benchmarks` import anything; no package imports them.
 - Only `monitor/tensorboard.py` touches TensorBoard.
+- Only `cluster/ray_nodes.py` and `cluster/private.py` touch Ray, inside functions: it is an extra.
 - Some folders start fast: importing them does not import torch. A function of theirs may.
 
 An import counts wherever it stands: in a function, under TYPE_CHECKING, in `importlib.import_module("…")`.
@@ -26,6 +27,7 @@ LAYERS = {
     "base": 0,
     "configs": 0,
     "games": 1,
+    "cluster": 1,
     "mcts": 2,
     "classical": 2,
     "nets": 2,
@@ -37,9 +39,10 @@ LAYERS = {
     "zermelo": 7,
 }
 OUTSIDE = {"tests", "benchmarks", "docs", "examples"}  # import anything, are imported by no package
-WITHOUT_TORCH = {"base", "games", "mcts", "classical", "checkpoints", "selfplay", "arena"}
+WITHOUT_TORCH = {"base", "games", "cluster", "mcts", "classical", "checkpoints", "selfplay", "arena"}
 TENSORBOARD = {"tensorboard", "torch.utils.tensorboard"}
 TENSORBOARD_MAY = "monitor/tensorboard.py"
+RAY_MAY = {"cluster/ray_nodes.py", "cluster/private.py"}
 NOT_OURS = {"runs", "build", "dist", "__pycache__", "node_modules", "venv", "env"}  # and whatever begins with a dot
 
 
@@ -139,6 +142,8 @@ def violations(path: str, source: str) -> list[str]:
             found.append(f"{where}: {folder} ({LAYERS[folder]}) imports {top} ({LAYERS[top]}), {how}")
         if any(each.is_within(package) for package in TENSORBOARD) and path != TENSORBOARD_MAY:
             found.append(f"{where}: TensorBoard is touched in {TENSORBOARD_MAY} only")
+        elif each.is_within("ray") and (path not in RAY_MAY or each.at_start):
+            found.append(f"{where}: Ray is imported inside functions of {' and '.join(sorted(RAY_MAY))} only")
         elif each.is_within("torch") and each.at_start and folder in WITHOUT_TORCH:
             found.append(f"{where}: {folder} starts without torch: import it inside a function")
     return list(dict.fromkeys(found))  # `from games import a, b` is one
@@ -236,6 +241,9 @@ def test_fast_folders_start_without_torch() -> None:
         ("train/a.py", "def f():\n    from torch.utils.tensorboard import SummaryWriter", "TensorBoard is touched"),
         ("nets/a.py", "from torch.utils import tensorboard", "TensorBoard is touched"),
         ("arena/log.py", "from tensorboard.compat import proto", "TensorBoard is touched"),
+        ("arena/a.py", "def f():\n    import ray", "Ray is imported inside functions of cluster/private.py and"),
+        ("cluster/ray_nodes.py", "from ray.util import state", "Ray is imported inside functions"),
+        ("cluster/a.py", "import games", r"cluster \(1\) imports games \(1\), a sibling"),
         ("arena/a.py", "import torch", "arena starts without torch"),
         ("mcts/a.py", "from torch import nn", "mcts starts without torch"),
         ("base/a.py", "import torch.nn.functional as F", "base starts without torch"),
@@ -264,6 +272,7 @@ def test_violation_is_caught(path: str, source: str, words: str) -> None:
         ("train/a.py", "import base, games, mcts, classical, nets, checkpoints, selfplay, arena, torch"),
         ("monitor/tensorboard.py", "from torch.utils.tensorboard import SummaryWriter\nimport tensorboard"),
         ("nets/a.py", "import torch"),
+        ("cluster/private.py", "def f():\n    from ray.cluster_utils import Cluster"),
         ("checkpoints/a.py", "import safetensors.numpy"),
         ("arena/a.py", "def f():\n    import torch\n    from nets import load"),
         ("arena/a.py", "async def f():\n    import torch"),

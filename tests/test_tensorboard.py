@@ -42,6 +42,7 @@ ELSEWHERE = {
     "about/warnings",  # where something is wrong
     "speed/batch fill",  # with networks that have no compiled form
     "loss/auxiliary NAME",  # with auxiliary targets
+    *(f"cluster/{name}" for name in ("NODE games per second", "NODE idle", "duplicates", "leases expired", "workers")),
     "selfplay/target exponent",  # where there are games enough to say so
 }
 GAMES = 96

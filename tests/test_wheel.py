@@ -35,6 +35,7 @@ COMMANDS = {
     "games": ["list", "show tree:two_ply.json"],
     "games.formats": ["tic_tac_toe runs/first/games"],
     "selfplay": ["inspect runs/first/games"],
+    "cluster": ["shared --minutes 0"],
     "checkpoints": ["list", "released", "show first"],
     "classical.book": ["build tic_tac_toe runs/first/games --out book"],
     "classical.tables": ["tic_tac_toe"],

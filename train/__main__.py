@@ -20,7 +20,7 @@ import argparse
 from collections.abc import Sequence
 
 from base.errors import Arguments, UserError, run_command
-from base.local_workers import check_workers, cores
+from cluster.options import add_workers, check_workers
 
 
 def main(argv: Sequence[str]) -> int:
@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
 
         return sweep(argv[1:])
     options = parser().parse_args(argv)
-    check_workers(options.workers)
+    check_workers(options)
     for name in ("records", "out"):
         if getattr(options, name) and not options.eval_only:
             raise UserError(f"--{name}: expected --eval-only with it")
@@ -78,9 +78,7 @@ def parser() -> Arguments:
     budget.add_argument(
         "--games", type=positive_whole, metavar="N", help="or how many games it plays, in whole iterations"
     )
-    found.add_argument(
-        "--workers", type=int, default=cores(), metavar="K", help="processes that play; 0: this one alone"
-    )
+    add_workers(found)
     found.add_argument(
         "--from-games",
         nargs="+",

@@ -66,6 +66,8 @@ class Config:
     """Of the network in self-play; auto: bf16 where it is faster on this processor."""
     device: str = "cpu"
     """Where the network runs and learns."""
+    mixed: bool = False
+    """Nodes of a cluster may differ in what decides the bits of a game; then the run cannot be repeated bit for bit."""
     keep: int = 10
     """Every so many iterations the checkpoint is kept; others go when they are no longer needed. 1: all are kept."""
     selfplay: SelfPlaySettings = field(default_factory=SelfPlaySettings)

@@ -250,6 +250,7 @@ class Loop:
                 yield number
 
         with kept, self.observer.clock.of("self-play"):
+            workers.metrics()  # of evaluations before it
             if missing:
                 network = pack(self.run.checkpoint(self.progress.games))
                 playing = before(play_games(self.setup, network, begun(), workers), lambda: cut if kept.games else end)
@@ -261,7 +262,8 @@ class Loop:
         self._playing = time.monotonic() - began
         if self.run.budget.minutes:
             self.save()  # the games are on disk; this keeps the time that they took
-        self.observer.played([kept.games[number] for number in missing if number in kept.games], work)
+        new = [kept.games[number] for number in missing if number in kept.games]
+        self.observer.played(new, work, workers.metrics() if missing else {})
         return check(self.game, [kept.games[number] for number in numbers if number in kept.games])
 
     def validate(self, games: Checked) -> None:

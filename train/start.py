@@ -6,17 +6,18 @@ import argparse
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from arena.ladder.reference_players import has_reference_players
 from base.errors import UserError
-from base.local_workers import opened as opened_workers
 from base.options import split
-from base.workers import WorkerDied
+from base.workers import WorkerDied, Workers
 from checkpoints import best
 from classical.eval import Eval, beside_hand
+from cluster.options import opened_workers
 from games import Game, builtin_games, load
 from monitor.log import RunLog
 from monitor.media import MediaMaker, as_code
@@ -56,7 +57,8 @@ def start(options: argparse.Namespace) -> int:
         budget = DEFAULT
     if options.from_games:
         config = with_games(config, options.from_games, game)
-    print(farewell(game, *launch(name, config, budget, options.workers, options.trust)))
+    workers = partial(opened_workers, options, config.mixed)
+    print(farewell(game, *launch(name, config, budget, workers, options.trust)))
     return 0
 
 
@@ -64,12 +66,12 @@ def launch(
     name: str,
     config: Config,
     budget: Budget | None,
-    workers: int,
+    workers: Callable[[], AbstractContextManager[Workers]],
     trust: bool = False,
     quiet: bool = False,
     on_iteration: Callable[[Iteration], object] | None = None,
 ) -> tuple[Run, Progress, ArenaEvaluation]:
-    """A run of that name, begun or resumed, until its budget is spent."""
+    """A run of that name, begun or resumed, until its budget is spent. `workers` opens those that play."""
     game, folder = load(config.game), folder_of(name)
     is_new = not folder.exists()
     if (folder / CONFIGURATION).is_file() and not trust:
@@ -81,7 +83,7 @@ def launch(
         with log_of_run as log, forgotten_where_refused(run.folder, is_new):
             log.say(f"{run.folder}: {game.name}, {config.net}, {run.budget}")
             try:
-                with opened_workers(workers) as pool:
+                with workers() as pool:
                     evaluate = ArenaEvaluation(config.evaluation, pool)
                     if config.evaluation.every:
                         evaluate.prepare(game, log)
@@ -131,6 +133,7 @@ def forgotten_where_refused(folder: Path, is_new: bool) -> Iterator[None]:
 def configuration(game: Game, options: argparse.Namespace, before: Config | None) -> Config:
     """A new run's is composed. A resumed run has its own; settings on the command line have to agree with it."""
     changes = [*options.set, *([f"device={options.device}"] if options.device else [])]
+    changes += ["mixed=true"] if options.mixed else []
     if before is not None and before.game != game.spec:
         raise UserError(f"run: expected its own game, {before.game}, got {game.spec}; another --run takes it")
     if before is not None and options.config is None:

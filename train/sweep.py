@@ -31,7 +31,7 @@ from typing import Any
 
 from base.errors import Arguments, UserError, short
 from base.json_values import is_count, is_number
-from base.local_workers import cores, run_jobs
+from base.local_workers import cores, opened, run_jobs
 from base.reading import toml_of
 from games import load
 from train.budget import Budget
@@ -158,7 +158,7 @@ def made(run: Planned, workers: int, quiet: bool) -> int:
     """Begin the run, or resume it, to the end of its budget; the number of its games."""
     from train.start import launch
 
-    _, progress, _ = launch(run.name, run.config, run.budget, workers, quiet=quiet)
+    _, progress, _ = launch(run.name, run.config, run.budget, functools.partial(opened, workers), quiet=quiet)
     return progress.games
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from base.local_workers import cores
+from base.local_workers import cores, opened
+from base.workers import Workers
 from games import Game
 from monitor.report.run_data import RunData
 from train.config import Config, compose, in_toml
@@ -26,7 +27,7 @@ def train(
     run: str,
     games: int | None = None,
     minutes: float | None = None,
-    workers: int | None = None,
+    workers: Workers | int | None = None,
     on_iteration: Callable[[Iteration], object] | None = None,
     quiet: bool = True,
 ) -> RunData:
@@ -42,7 +43,14 @@ def train(
     given = Budget(games or 0, minutes or 0.0) if games or minutes else None
     if given is None and stored(folder_of(run)) is None:
         given = DEFAULT
-    launch(run, config, given, cores() if workers is None else workers, quiet=quiet, on_iteration=on_iteration)
+    launch(
+        run,
+        config,
+        given,
+        lambda: opened(cores() if workers is None else workers),
+        quiet=quiet,
+        on_iteration=on_iteration,
+    )
     return find(run)
 
 

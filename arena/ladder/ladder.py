@@ -47,6 +47,7 @@ from base.errors import INTERRUPTED, UserError, short
 from base.local_workers import run_jobs
 from base.seeds import derive
 from base.workers import Workers
+from cluster.options import opened_workers
 from games import Game, load
 from games.engine.registry import files_of
 from games.record import GameRecord, prepare_records
@@ -297,8 +298,8 @@ def run_ladder(options: argparse.Namespace) -> int:
     with LadderResults(options.file or default_file(game), game) as results:
         anchor = options.anchor or chosen.anchor or None
         ladder = Ladder(game, chosen.players, results, anchor, options.pairing, chosen.openings, options.seed)
-        with progress_bar("games") as progress:
-            ladder.play(goal, options.workers, progress)
+        with opened_workers(options) as workers, progress_bar("games") as progress:
+            ladder.play(goal, workers, progress)
         shown = sorted({*ladder.players, *results.players()}) if options.everyone else ladder.players
         standings = Standings(game, ladder.ratings(shown), ladder.counts, results.names())
     notice_end(ladder)

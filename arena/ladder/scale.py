@@ -30,10 +30,10 @@ from arena.ladder.results import FOLDER, LadderResults, default_file
 from arena.ladder.standings import Row, Standings
 from arena.players import PackedPlayer, brief, make_player, pack_player
 from base.errors import INTERRUPTED, UserError
-from base.local_workers import opened
 from base.options import written
 from base.workers import Workers
 from checkpoints import all_of
+from cluster.options import opened_workers
 from games import Game, load
 
 REFERENCE_GAMES = 100  # default of --reference-games
@@ -207,7 +207,7 @@ def run_rate(options: argparse.Namespace) -> int:
         raise UserError(f"rate: expected another player than {reference.anchor}, whose Elo is 0 by definition")
     found: dict[int | None, Place] = {}
     file = options.file or default_file(game)
-    with opened(options.workers) as workers, LadderResults(file, game) as results:
+    with opened_workers(options) as workers, LadderResults(file, game) as results:
         scale = Scale(game, reference, results, options.seed)
         if missing := scale.missing(options.reference_games):
             notice(f"{missing} games among the reference players of {game.name} are missing; they are played first")
