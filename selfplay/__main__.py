@@ -46,6 +46,7 @@ def generate(argv: Sequence[str]) -> int:
     if options.games < 1:
         raise UserError(f"games: expected at least 1, got {options.games}")
     game = load(options.game)
+    game.must_be_open("selfplay")
     player = self_player(options.player, game)
     path = Path(options.out) / "games.log"
     setup = Setup(game.spec, player.settings, player.search, options.seed)

@@ -45,6 +45,7 @@ def show(options: argparse.Namespace) -> int:
 
 def start(options: argparse.Namespace) -> int:
     game = load(options.game)
+    game.must_be_open("train")
     name = options.run or name_for(game.name)
     before = stored(folder_of(name))
     config = configuration(game, options, before)
@@ -70,6 +71,7 @@ def launch(
 ) -> tuple[Run, Progress, ArenaEvaluation]:
     """A run of that name, begun or resumed, until its budget is spent."""
     game = load(config.game)
+    game.must_be_open("train")
     check(config, game)
     folder = folder_of(name)
     is_new = not folder.exists()

@@ -4,6 +4,7 @@ is a visitor, even where only this machine can reach it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -19,6 +20,18 @@ HUMAN = "human"
 LONGEST = 300  # characters of a player's or a game's text
 
 
+@functools.cache
+def _hides(text: str) -> bool:
+    return load(text).hides_information
+
+
+def load_open(text: str) -> Game:
+    """The game, if the page can show it: everybody who looks at a page sees everything on it."""
+    game = load(text)
+    game.must_be_open("page")
+    return game
+
+
 class Choosing:
     """`games` and `players` are those of the command line."""
 
@@ -30,7 +43,7 @@ class Choosing:
     def game(self, text: str) -> Game:
         """The game of that text: one of the program's, or of the command line."""
         if text in self.own_games:
-            return load(text)
+            return load_open(text)
         if len(text) > LONGEST or not text.isprintable():
             raise UserError(f"game: expected at most {LONGEST} printable characters, got {short(repr(text))}")
         name, options = split(text)
@@ -39,7 +52,7 @@ class Choosing:
             raise UserError(
                 f"unknown game '{short(text)}': expected one of {known}; a file of yours: python -m arena serve FILE"
             )
-        return load(text)
+        return load_open(text)
 
     def games(self) -> list[dict[str, Any]]:
         """For the list on the page."""
@@ -47,7 +60,7 @@ class Choosing:
         names = [text for text in variants() if split(text)[0] == "tree"]
         names += [name for name in builtin_games() if name != "tree"]
         for text in names:
-            if text not in self.own_games:
+            if text not in self.own_games and not _hides(text):
                 name = split(text)[0]
                 options = options_of(name) if name == text else {}
                 found.append({"text": text, "about": summary_of(name).replace("`", ""), "options": options})
