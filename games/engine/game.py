@@ -14,7 +14,7 @@ import functools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -184,15 +184,19 @@ class Game:
 
     def resample(self, state: GameState, player: int, rng: Rng) -> GameState:
         """A world: a position that `player` cannot tell from this one, or from the one that this is a view of."""
+        return next(self.worlds(state, player, rng))
+
+    def worlds(self, state: GameState, player: int, rng: Rng) -> Iterator[GameState]:
+        """Worlds without end."""
         self._must_hide_information()
         states, largest = self.blanks(3), np.zeros(1)
         states[0] = self.view(state, player)
         actions, path = np.zeros(self.rules.max_legal, np.int32), np.zeros(self.rules.max_plies, np.int32)
         draw = self.kernel(resampler)
-        if interruptible(lambda: draw(states, actions, path, player, rng, largest)) < 0:
-            raise UserError(f"resample of {self.name}: no path found that fits what player {player} has noticed")
-        world: GameState = states[1].copy()
-        return world
+        while True:
+            if interruptible(lambda: draw(states, actions, path, player, rng, largest)) < 0:
+                raise UserError(f"resample of {self.name}: no path found that fits what player {player} has noticed")
+            yield states[1].copy()
 
     @cached_property
     def opened(self) -> Game:
