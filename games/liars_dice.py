@@ -14,7 +14,7 @@ import numpy as np
 from games import CHANCE, Rules
 from games.types import Actions, GameState
 
-VARIANTS = ("faces=3", "dice=2,faces=3")
+VARIANTS = ("dice=2,faces=3",)
 
 
 def game(dice: Annotated[int, range(1, 4)] = 1, faces: Annotated[int, range(2, 7)] = 6) -> Rules:

@@ -22,6 +22,7 @@ from games.engine import laws
 from games.engine.defaults import seen
 from games.engine.game_under_test import GameUnderTest
 from games.engine.quick_laws import Breach
+from games.record import read_records
 from mcts.search import Search
 
 KUHN, LEDUC, PHANTOM = load("kuhn_poker"), load("leduc_poker"), load("phantom_tic_tac_toe")
@@ -470,6 +471,21 @@ def test_exploit_refuses_games_that_hide_nothing():
     found = command("arena exploit nim random")
     assert (found.returncode, found.stderr.count("\n")) == (2, 1)
     assert "exploit: expected a game that hides information, got nim:most=7" in found.stderr
+
+
+def test_both_sides_of_a_pair_get_the_same_deal(tmp_path):
+    done = command("arena match kuhn_poker random cfr:iterations=9 --games 20 --workers 0 --records there", tmp_path)
+    assert done.returncode == 0, done.stderr
+    records = list(read_records(tmp_path / "there", KUHN))
+    deals = [tuple(record.moves[:2].tolist()) for record in records]
+    assert deals[::2] == deals[1::2]
+    assert len(set(deals)) > 2
+
+
+def test_players_are_rated_on_a_ladder(tmp_path):
+    done = command("arena ladder kuhn_poker random cfr:iterations=50 --games 10 --workers 0", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "cfr:iterations=50" in done.stdout
 
 
 def test_a_match_of_cfr_against_random_is_recorded_and_played_again_alike(tmp_path):
