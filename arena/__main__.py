@@ -7,6 +7,7 @@ python -m arena rate connect_four alphabeta:depth=5,tt=off
 python -m arena play connect_four human alphabeta:ms=500
 python -m arena serve
 python -m arena accuracy connect_four alphabeta:depth=8
+python -m arena exploit leduc_poker cfr:iterations=100
 echo "4 4" | python -m arena choose connect_four --player alphabeta:depth=10
 python -m arena review connect_four game.txt alphabeta:depth=10
 python -m arena engine chess alphabeta:ms=1000
@@ -33,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "play": ("arena.terminal", "play at the terminal against players or people, or watch players"),
     "serve": ("arena.page.serve", "play and analyse any game on a page in the browser"),
     "accuracy": ("arena.accuracy", "measure how often a player's moves keep the value of solved positions"),
+    "exploit": ("arena.exploit", "how much a best response gains against a player; small games that hide information"),
     "choose": ("arena.choose", "choose a move for each position on standard input; answers in lines of JSON"),
     "explain": ("arena.explain", "show a player's search of one position"),
     "review": ("arena.review", "go through a game that somebody played: values, mistakes, better lines"),

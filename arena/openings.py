@@ -5,7 +5,8 @@
     plies=4+          four; once all of those are used, five, and so on up to half a random game
     FILE              a line of moves each, or `position:` and the game's own notation; empty lines and lines with # are ignored
     FILE.pgn, .sgf    games of chess or go, each an opening of all its moves
-    (nothing)         plies=K+ with the K that gives a thousand openings, at most a third of a random game
+    (nothing)         plies=K+ with the K that gives a thousand openings, at most a third of a random game; none (plies=0) where
+                      information is hidden: what players notice of random plies would not be theirs
 
 Two openings are the same if they lead to the same position or, where the game declares symmetries, to mirror images of one position.
 In games of two players with zero sum and no dice, an opening is left out if alpha-beta proves a win within CHECK positions (no check
@@ -65,7 +66,7 @@ class Openings:
         self._seen: set[bytes] = set()
         self._is_decided = decider(game)
         self._is_exhausted = False
-        source = source or f"plies={default_plies(game)}+"
+        source = source or ("plies=0" if game.hides_information else f"plies={default_plies(game)}+")
         plies = re.fullmatch(r"plies=(\d+)(?:-(\d+)|(\+))?", source)
         self.text, self.is_random = source, plies is not None
         if plies is None:
@@ -92,8 +93,8 @@ class Openings:
 
     @property
     def distinct(self) -> int | None:
-        """The number of distinct openings, once it is known."""
-        return len(self._found) if self._is_exhausted else None
+        """The number of distinct openings, once it is known; None where games have no opening."""
+        return len(self._found) if self._is_exhausted and self.text != "plies=0" else None
 
     def _find(self) -> bool:
         """Add one more opening; False where there is none."""
@@ -213,6 +214,8 @@ def default_plies(game: Game) -> int:
 
 def canonical(game: Game, state: Any) -> bytes:
     """Equal for positions that are equal or mirror images: the least image of the mover's observation under the symmetries."""
+    if game.hides_information:
+        return bytes(state.tobytes())
     mover = game.to_move(state)
     viewer = mover if mover is not None and mover != CHANCE else 0
     planes = game.observe(state, viewer).ravel()
@@ -224,7 +227,13 @@ def canonical(game: Game, state: Any) -> bytes:
 def decider(game: Game) -> Callable[[Any], bool]:
     """is_decided(state): whether a short search proves a win for one side."""
     rules = game.rules
-    if game.players != 2 or not rules.zero_sum or rules.chance is not None or rules.max_legal**2 > 4 * CHECK:
+    if (
+        game.hides_information
+        or game.players != 2
+        or not rules.zero_sum
+        or rules.chance is not None
+        or rules.max_legal**2 > 4 * CHECK
+    ):
         return lambda state: False
     search = AlphaBeta(game, AlphaBetaSettings(nodes=CHECK, tt_mb=1))
     search.prepare()

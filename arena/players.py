@@ -24,7 +24,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, get_type_hints
+from typing import Annotated, Any, Literal, Protocol, TypeVar, get_type_hints
 
 from base.errors import UserError, nearest, short
 from base.files import cache_folder, write_bytes
@@ -61,7 +61,9 @@ KEPT = 8  # players of a task that a worker keeps: their tables take memory
 
 class Thinker(Protocol):
     """A search that can be a player. Optional members: `new_game()`; `advance(action)`, an action was played; `prepare()`, compile;
-    `seed`, which is set before `new_game()`; and `analyse(state, limits, report, stop)`, as in `Player`."""
+    `seed`, which is set before `new_game()`; `policy(state)`, the probability of each action that `choose` may play; and
+    `analyse(state, limits, report, stop)`, as in `Player`. In a game that hides information, a thinker gets views of its mover
+    instead of positions, and no `advance`."""
 
     def choose(self, state: Any) -> Choice: ...
 
@@ -73,6 +75,15 @@ class Forfeit(UserError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+def plays_views(make: M) -> M:
+    """Marks a function that makes players which also fit games that hide information: they use no more than a view."""
+    make.plays_views = True  # type: ignore[attr-defined]
+    return make
 
 
 class RandomMover:
@@ -90,6 +101,10 @@ class RandomMover:
         action = legal[below(self.rng, len(legal))]
         even = tuple(Candidate(each, prior=1 / len(legal)) for each in legal)
         return Choice(action, 0.0, pv=(action,), nodes=1, actions=even)
+
+    def policy(self, state: Any) -> dict[int, float]:
+        legal = self.game.legal_actions(state)
+        return dict.fromkeys(legal, 1 / len(legal))
 
 
 class ExactMover(Solver):
@@ -140,7 +155,9 @@ class Player:
         getattr(self.thinker, "new_game", lambda: None)()
 
     def advance(self, action: int) -> None:
-        """`action` has been played, by any player."""
+        """`action` has been played, by any player. Where information is hidden, the next view has what this player noticed of it."""
+        if self.game.hides_information:
+            return
         getattr(self.thinker, "advance", lambda action: None)(action)
 
     def choose(self, state: Any) -> Choice:
@@ -156,7 +173,15 @@ class Player:
         if mover is None or mover == CHANCE:
             what = "a finished game" if mover is None else "one where chance is to move"
             raise UserError(f"expected a position of {self.game.name} with a move to choose, got {what}")
-        return self.from_book(state) or search(state)
+        return self.from_book(state) or search(self.game.view(state, mover))
+
+    def policy(self, state: Any) -> dict[int, float]:
+        """The probability of each action in a position with a move to choose: the player's mixed strategy."""
+        if not hasattr(self.thinker, "policy"):
+            raise UserError(f"{self.text}: expected a player with a mixed strategy, got one that only chooses moves")
+        mover = self.game.to_move(state)
+        found: dict[int, float] = self.thinker.policy(state if mover is None else self.game.view(state, mover))
+        return found
 
     def from_book(self, state: Any) -> Choice | None:
         """The opening book's move, where there is one."""
@@ -174,6 +199,8 @@ class Player:
     def analyse(self, state: Any, limits: Limits, report: Report, stop: Stop) -> Choice:
         """A search of a position with a move to choose, on this thread, until its limits or `stop`; `report` receives what is found on
         the way. The book is not used."""
+        mover = self.game.to_move(state)
+        state = state if mover is None else self.game.view(state, mover)
         if self.can_stop:
             found: Choice = self.thinker.analyse(state, limits, report, stop)  # type: ignore[attr-defined]
         else:
@@ -184,11 +211,13 @@ class Player:
 # ── the searches of this project, by kind; the docstring is the line that `python -m arena players` prints ──────────────
 
 
+@plays_views
 def make_random(game: Game, /, seed: int = 0) -> Thinker:
     """uniform over the legal moves"""
     return RandomMover(game, seed)
 
 
+@plays_views
 def make_human(game: Game, /) -> Thinker:
     """a person at the terminal, in: python -m arena play"""
     raise UserError("human: expected a program, got a person, who plays in: python -m arena play GAME human PLAYER")
@@ -368,6 +397,8 @@ def _prepare(player: Player) -> None:
 def _made(text: str, game: Game) -> Player:
     kind, options, resolved = parse_player(text)
     path = resolved.pop("book")
+    if game.hides_information:
+        _must_fit(kind, path, game)
     if kind == "net":
         # this checkpoint, whatever a run saves later
         resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
@@ -377,6 +408,17 @@ def _made(text: str, game: Game) -> Player:
     resolved["book"] = path
     name = kind + options.text(by_content(resolved))
     return Player(kind + options.text(resolved), game, thinker, book, resolved.get("seed", 0), resolved.get("ms"), name)
+
+
+def _must_fit(kind: str, book: str | None, game: Game) -> None:
+    """Refuse what would see, or is indexed by, more than a player's view."""
+    if not hasattr(kinds()[kind], "plays_views"):
+        fit = ", ".join(name for name, make in kinds().items() if hasattr(make, "plays_views"))
+        raise UserError(
+            f"{kind}: expected a game in which players see everything, got {game.name}, where these play: {fit}"
+        )
+    if book is not None:
+        raise UserError(f"book: expected a game in which players see everything, got {game.name}")
 
 
 def lack_of_eval(player: Player) -> str:

@@ -83,6 +83,8 @@ class TerminalGame:
         """`seats`: a player's text for each, or `human`. `ask(prompt)` returns a line or raises EOFError; `show` prints a text."""
         if len(seats) != game.players:
             raise UserError(f"play: expected {game.players} players for {game.name}, got {len(seats)}")
+        if ask_dice and game.hides_information:
+            raise UserError(f"--ask-dice: expected a game in which players see everything, got {game.name}")
         self.game, self.seats, self.seed = game, tuple(seats), seed
         self.asks_dice, self.ask, self.show = ask_dice, ask, show
         self.players = [None if _is_human(text) else make_player(text, game) for text in seats]
@@ -116,7 +118,7 @@ class TerminalGame:
             raise UserError(f"play: expected an unfinished game of {game.name}, got a finished one")
         self.show(self.greeting())
         if is_watched:
-            self.show(f"\n{game.render(self.state)}\n")
+            self.show(f"\n{self.board()}\n")
         try:
             while not self.ending and (mover := game.to_move(self.state)) is not None:
                 if len(self.moves) >= game.rules.max_plies:
@@ -124,14 +126,14 @@ class TerminalGame:
                     break
                 self._move(mover)
                 if is_watched:
-                    self.show(f"\n{game.render(self.state)}\n")
+                    self.show(f"\n{self.board()}\n")
         except SeatForfeits as forfeit:
             self.outcome = forfeit_utilities(game, forfeit.seat)
             self.ending = f"player {forfeit.seat} forfeits: {forfeit.reason}"
         if self.outcome is None:
             self.outcome = game.utility(self.state)
         if not is_watched:
-            self.show(f"\n{game.render(self.state)}\n")
+            self.show(f"\n{self.board()}\n")
         self.show(self.verdict())
 
     def _move(self, mover: int) -> None:
@@ -141,7 +143,7 @@ class TerminalGame:
             self._player_moves(mover, player)
         elif mover == CHANCE and not self.asks_dice:
             action = random_action(self.game, self.state, generator(self.seed, "dice", len(self.moves)))
-            self.show(f"chance: {self.game.names[action]}")
+            self._show_action("chance:", action)
             self._push(action)
         else:
             self._person_moves(mover)
@@ -160,11 +162,29 @@ class TerminalGame:
         choice = of_seat(mover, player.choose, self.state)
         if choice.action not in self.game.legal_actions(self.state):
             raise SeatForfeits(mover, f"{choice.action} is not a legal action")
-        words = f"{self.name(mover)} plays {self.game.names[choice.action]}"
-        if any(each.value is not None for each in choice.actions):
-            words += f"   ({self.worth(choice, mover)})"
-        self.show(words)
+        worth = ""
+        if any(each.value is not None for each in choice.actions) and not self._hides_from(mover):
+            worth = f"   ({self.worth(choice, mover)})"
+        self._show_action(f"{self.name(mover)} plays", choice.action, worth)
         self._push(choice.action)
+
+    def _hides_from(self, mover: int) -> bool:
+        """Whether a person at the terminal may see less than this player does."""
+        return self.game.hides_information and any(
+            player is None and seat != mover for seat, player in enumerate(self.players)
+        )
+
+    def _show_action(self, who: str, action: int, worth: str = "") -> None:
+        """Show an action as the people at the terminal notice it: all of it where there are none, nothing where they differ."""
+        people = [seat for seat, player in enumerate(self.players) if player is None]
+        noticed = {self.game.event(self.state, action, seat) for seat in people} or {self.game.names[action]}
+        if len(noticed) == 1 and (words := noticed.pop()):
+            self.show(f"{who} {words}{worth}")
+
+    def board(self, mover: int | None = None) -> str:
+        """The board as `mover` sees it; all of it where no person plays, and after the end."""
+        state = self.state if mover is None or mover == CHANCE else self.game.view(self.state, mover)
+        return self.game.render(state)
 
     def _push(self, action: int) -> None:
         self.states.append(self.game.result(self.state, action))
@@ -178,7 +198,7 @@ class TerminalGame:
     def _person_moves(self, mover: int) -> None:
         """Read lines until the person has moved, random_action, taken back or resigned."""
         game, state = self.game, self.state
-        self.show(f"\n{game.render(state)}\n")
+        self.show(f"\n{self.board(mover)}\n")
         while self.state is state and not self.ending:  # undo makes the last state another object
             words = self.ask("dice> " if mover == CHANCE else f"{self.name(mover)}> ").split()
             if not words:
@@ -233,7 +253,7 @@ class TerminalGame:
         elif command == "undo":
             self.undo()
         elif command == "board":
-            self.show(f"\n{self.game.render(self.state)}\n")
+            self.show(f"\n{self.board(mover)}\n")
         elif command == "help":
             self.show(self.help())
         elif command == "resign":
@@ -252,7 +272,8 @@ class TerminalGame:
         taken = self.moves[own[-1] :]
         del self.moves[own[-1] :], self.states[own[-1] + 1 :]
         self._begin_players()
-        self.show(f"taken back: {' '.join(self.game.names[action] for action in taken)}")
+        names = "" if self.game.hides_information else ": " + " ".join(self.game.names[action] for action in taken)
+        self.show(f"taken back{names}")
 
     def resign(self, mover: int) -> None:
         if mover == CHANCE:
@@ -286,6 +307,8 @@ class TerminalGame:
         kinds = {text for text in self.seats if not _is_human(text) and split(text)[0] != "random"}
         if len(kinds) == 1:
             return kinds.pop()
+        if self.game.hides_information:
+            return "ismcts:sims=1000"
         rules = self.game.rules
         is_for_alphabeta = rules.players == 2 and rules.zero_sum and rules.chance is None
         return "alphabeta:ms=1000" if is_for_alphabeta else "uct:ms=1000"

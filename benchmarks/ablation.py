@@ -251,5 +251,7 @@ TABLE = Table(
         "nodes/s": Column(9, short),
     },
     rows=rows,
-    takes=lambda game: game.players == 2 and game.rules.zero_sum and game.rules.chance is None,
+    takes=lambda game: (
+        not game.hides_information and game.players == 2 and game.rules.zero_sum and game.rules.chance is None
+    ),
 )

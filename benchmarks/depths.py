@@ -71,6 +71,8 @@ TABLE = Table(
         "sum": Column(7, signed),
     },
     rows=rows,
-    takes=lambda game: game.players == 2 and game.rules.zero_sum and game.rules.chance is None,
+    takes=lambda game: (
+        not game.hides_information and game.players == 2 and game.rules.zero_sum and game.rules.chance is None
+    ),
     on_one_core=False,
 )

@@ -124,5 +124,5 @@ TABLE = Table(
         "bytes": Column(12, lambda sizes: " / ".join(f"{size:.0f}" for size in sizes)),
     },
     rows=rows,
-    takes=lambda game: True,
+    takes=lambda game: not game.hides_information,
 )

@@ -7,9 +7,9 @@
 
 {tables}
 
-Each table's columns are explained in its file: ablation.py, solver.py, rollouts.py, depths.py, endgames.py. All but `depths` run on one
-core and measure processor time, so other work on the machine has little effect; ratios within one run are reliable, absolute figures
-less so.
+Each table's columns are explained in its file: ablation.py, solver.py, rollouts.py, depths.py, endgames.py,
+equilibrium.py. All but `depths` run on one core and measure processor time, so other work on the machine has little effect; ratios
+within one run are reliable, absolute figures less so.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import fields
 from functools import partial
 
 from base.errors import Arguments, UserError, run_command
-from benchmarks import ablation, depths, endgames, rollouts, solver
+from benchmarks import ablation, depths, endgames, equilibrium, rollouts, solver
 from benchmarks.games import machine, one_core, versions
 from benchmarks.tables import Options, Row, Table, count, header, line
 from games import Game, load
@@ -33,6 +33,7 @@ TABLES: dict[str, Table] = {
     "rollouts": rollouts.TABLE,
     "depths": depths.TABLE,
     "endgames": endgames.TABLE,
+    "equilibrium": equilibrium.TABLE,
 }
 MOST = {"depth": 40, "mb": 1 << 20, "simulations": 10_000_000, "each": 1_000_000, "workers": 1024}
 HELP = {
@@ -40,7 +41,7 @@ HELP = {
     "depth": "ablation: nodes to this depth (default: by game); depths: up to this one (default: 8)",
     "nodes": "ablation: a search that needs more is extrapolated",
     "mb": "ablation, solver: of the transposition table",
-    "simulations": "rollouts: in the one tree",
+    "simulations": "rollouts: in the one tree; equilibrium: in each search",
     "each": "rollouts: in each of 64 trees",
     "pairs": "depths: of games in each match",
     "workers": "depths: processes",

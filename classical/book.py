@@ -148,6 +148,7 @@ def build_book(game: Game, records: Iterable[GameRecord], plies: int = PLIES, mi
 
     Games without an outcome are left out. Within a game, a move made twice in the same position counts once.
     """
+    game.must_be_open("book")
     for name, given in (("plies", plies), ("min_games", min_games)):
         if given < 1:
             raise UserError(f"{name}: expected at least 1, got {given}")

@@ -161,6 +161,7 @@ class FixedDepth(ABC):
 
     def __init__(self, game: Game, depth: int, weights: Eval | None = None) -> None:
         """`depth`: how many actions ahead; `weights`: of EVAL, by default the game's own."""
+        game.must_be_open(self.name)
         self.refuse(game)
         if depth < 1:
             raise UserError(f"{self.name}: depth: expected 1 or more, got {depth}")

@@ -115,6 +115,7 @@ class Solver:
 
         `megabytes` of table: the default fits into the processor's cache and is enough for seconds of search; for minutes use 1000.
         """
+        game.must_be_open("solver")
         _check("megabytes", megabytes, 1, 1 << 20)
         for name, limit in (("nodes", nodes), ("seconds", seconds)):
             if limit is not None and not limit > 0:

@@ -123,6 +123,7 @@ class Search:
             raise UserError(f"leaves: expected 1 or more per tree and step, got {leaves}")
         if threads < 1 or (threads > 1 and slots > 1):
             raise UserError(f"threads: expected 1, or more with 1 slot, got {threads} with {slots} slots")
+        game.must_be_open("tree search")
         rules = game.rules
         self.game = game
         self.settings = (settings or settings_class("ucb1")()).resolved(game)

@@ -47,6 +47,7 @@ def generate(argv: Sequence[str]) -> int:
         raise UserError(f"games: expected at least 1, got {options.games}")
     check_workers(options)
     game = load(options.game)
+    game.must_be_open("selfplay")
     player = self_player(options.player, game)
     path = Path(options.out) / "games.log"
     setup = Setup(game.spec, player.settings, player.search, options.seed)

@@ -19,6 +19,7 @@ from benchmarks import (
     arena,
     depths,
     endgames,
+    equilibrium,
     mctx_peer,
     memory,
     never_loses,
@@ -119,6 +120,19 @@ def test_tree_search_is_measured_beside_its_peer(monkeypatch: pytest.MonkeyPatch
     (alone,) = rollouts.rows(game, options)
     assert (alone["OpenSpiel"], alone["ratio"]) == (None, None)
     assert line(rollouts.TABLE, alone).split().count("-") == 2
+
+
+def test_equilibria_are_measured_beside_their_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspiel")
+    monkeypatch.setattr(equilibrium, "NODES", 5_000)
+    game, options = load("kuhn_poker"), Options(simulations=200)
+    (row,) = equilibrium.rows(game, options)
+    assert row["ratio"] == pytest.approx(row["CFR+"] / row["OpenSpiel"])
+    assert row["faster"] == pytest.approx(row["ISMCTS"] / row["theirs"])
+    assert row["chips"] == pytest.approx([0.0012, 0.0012], abs=1e-4)
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    (alone,) = equilibrium.rows(game, options)
+    assert (len(alone["chips"]), "ratio" in alone) == (1, False)
 
 
 def test_exact_play_is_measured_from_an_empty_table() -> None:

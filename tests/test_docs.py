@@ -36,6 +36,13 @@ def test_the_commands_of_classical_search_run(line, tmp_path):
     assert done.stdout
 
 
+@pytest.mark.parametrize("line", commands("docs/hidden_information.md"))
+def test_the_commands_of_hidden_information_run(line, tmp_path):
+    done = run(line, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
 def test_classical_search_prints_what_its_page_shows(tmp_path):
     shown = transcripts("docs/classical.md")
     assert len(shown) > 20

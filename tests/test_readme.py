@@ -83,7 +83,9 @@ def test_the_table_of_games_and_players_is_true(game, marks, monkeypatch):
         if mark == "✓":
             make_player(player, load(game))
         else:
-            with pytest.raises(UserError, match=r"expected (two players|a game without chance)"):
+            with pytest.raises(
+                UserError, match=r"expected (two players|a game without chance|a game in which players see everything)"
+            ):
                 make_player(player, load(game))
 
 

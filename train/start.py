@@ -47,6 +47,7 @@ def show(options: argparse.Namespace) -> int:
 
 def start(options: argparse.Namespace) -> int:
     game = load(options.game)
+    game.must_be_open("train")
     name = options.run or name_for(game.name)
     before = stored(folder_of(name))
     config = configuration(game, options, before)
@@ -73,6 +74,7 @@ def launch(
 ) -> tuple[Run, Progress, ArenaEvaluation]:
     """A run of that name, begun or resumed, until its budget is spent. `workers` opens those that play."""
     game, folder = load(config.game), folder_of(name)
+    game.must_be_open("train")
     is_new = not folder.exists()
     if (folder / CONFIGURATION).is_file() and not trust:
         check_trust(folder, config, names_rules=True)

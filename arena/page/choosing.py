@@ -4,6 +4,7 @@ is a visitor, even where only this machine can reach it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -19,6 +20,18 @@ HUMAN = "human"
 LONGEST = 300  # characters of a player's or a game's text
 
 
+@functools.cache
+def _hides(text: str) -> bool:
+    return load(text).hides_information
+
+
+def load_open(text: str) -> Game:
+    """The game, if the page can show it: everybody who looks at a page sees everything on it."""
+    game = load(text)
+    game.must_be_open("page")
+    return game
+
+
 class Choosing:
     """`games` and `players` are those of the command line."""
 
@@ -31,7 +44,7 @@ class Choosing:
         """The game of that text or name: one of the program's, or of the command line."""
         for own in self.own_games:
             if text in (own, load(own).name):
-                return load(own)
+                return load_open(own)
         if len(text) > LONGEST or not text.isprintable():
             raise UserError(f"game: expected at most {LONGEST} printable characters, got {short(repr(text))}")
         name, options = split(text)
@@ -40,7 +53,7 @@ class Choosing:
             raise UserError(
                 f"unknown game '{short(text)}': expected one of {known}; a file of yours: python -m arena serve FILE"
             )
-        return load(text)
+        return load_open(text)
 
     def games(self) -> list[dict[str, Any]]:
         """For the list on the page."""
@@ -48,7 +61,7 @@ class Choosing:
         names = [text for text in variants() if split(text)[0] == "tree"]
         names += [name for name in builtin_games() if name != "tree"]
         for text in names:
-            if text not in self.own_games:
+            if text not in self.own_games and not _hides(text):
                 name = split(text)[0]
                 options = options_of(name) if name == text else {}
                 found.append({"text": text, "about": summary_of(name).replace("`", ""), "options": options})

@@ -310,6 +310,7 @@ def loaded(spec: str, text: str, check: Callable[[Game], object]) -> Analyst:
     from games import load
 
     game = load(spec)
+    game.must_be_open("engine")
     check(game)
     analyst = Analyst(make_player(text, game))
     analyst.prepare()

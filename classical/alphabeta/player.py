@@ -70,6 +70,7 @@ class AlphaBeta:
         eval: Eval | None = None,
         log: bool = False,
     ) -> None:
+        game.must_be_open("alphabeta")
         rules = game.rules
         if game.players != 2 or not rules.zero_sum or rules.chance is not None:
             kind = f"{game.players} players" if game.players != 2 else "general sum" if not rules.zero_sum else "chance"

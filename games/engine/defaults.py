@@ -13,6 +13,7 @@ import numpy as np
 
 from base.bits import U, wrapping_add
 from base.seeds import below, mix
+from games.engine import information
 from games.types import Actions, Bits, GameState, Planes, Rng
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 
 LONGEST_NUMBER = 64  # characters; Python's own conversions of longer ones take quadratic time
+
+
+def _own_fields(rules: Rules) -> list[str]:
+    """Those of the game's file."""
+    return [name for name in rules.State.names or () if name not in information.TRACKED]
 
 
 def _position_fields(rules: Rules) -> list[str]:
@@ -86,7 +92,7 @@ def board(rules: Rules) -> tuple[int, int]:
 def _shape_of(rules: Rules, name: str) -> tuple[int, ...]:
     """Of what one player has: so four scores are not taken for a board of four cells."""
     shape = rules.State[name].shape
-    return shape[1:] if name in rules.owned else shape
+    return shape[1:] if name in rules.owned or name in rules.private else shape
 
 
 def _is_plane(rules: Rules, name: str) -> bool:
@@ -101,7 +107,7 @@ def seen(rules: Rules) -> str:
     planes = f"{channels} plane{'s' * (channels > 1)} of {rows}×{columns}"
     if "observe" not in rules.derived:
         return f"{planes}, by observe"
-    names = _position_fields(rules)
+    names = _visible_fields(rules)
     laid_out = [name for name in names if _is_plane(rules, name)]
     others = [name for name in names if name not in laid_out]
     if laid_out:
@@ -110,8 +116,13 @@ def seen(rules: Rules) -> str:
     return f"{channels} numbers without a board: {', '.join(names)}; a field of shape (rows, columns), or board=, makes a board"
 
 
+def _visible_fields(rules: Rules) -> list[str]:
+    return [name for name in _position_fields(rules) if not (rules.hides_information and name in rules.hidden)]
+
+
 def observe(rules: Rules) -> tuple[Callable[[GameState, int, Planes], None], tuple[int, int, int]]:
-    """All fields that are not history: laid out as planes where they fill the board, else one constant plane for each number."""
+    """All fields that are neither history nor hidden, of private ones the viewer's part: laid out as planes where they fill the board,
+    else one constant plane for each number."""
     rows, columns = rules.board
     cells = rows * columns
 
@@ -120,10 +131,13 @@ def observe(rules: Rules) -> tuple[Callable[[GameState, int, Planes], None], tup
 
     write: Callable[[GameState, int, Planes], None] = nothing
     channels = 0
-    for name in _position_fields(rules):
+    for name in _visible_fields(rules):
         shape, is_plane = rules.State[name].shape, _is_plane(rules, name)
         size = int(np.prod(shape)) // (cells if is_plane else 1)
-        if name in rules.owned:
+        if name in rules.private:
+            size //= rules.players
+            writer = _own(name, channels, size, rules.players, is_plane, rules.board)
+        elif name in rules.owned:
             writer = _owned(name, channels, size, rules.players, is_plane, rules.board)
         elif name in rules.seats:
             seats = _seats if shape else _seat
@@ -167,6 +181,22 @@ def _owned(
         for i, value in enumerate(state[name].flat):
             seat = (i // each - player) % players
             planes[first + seat * each + i % each, :, :] = value
+
+    return planes_of if is_plane else constants
+
+
+def _own(
+    name: str, first: int, channels: int, players: int, is_plane: bool, board: tuple[int, int]
+) -> Callable[[GameState, int, Planes], None]:
+    """The viewer's part of a field."""
+    rows, columns = board
+
+    def planes_of(state: GameState, player: int, planes: Planes) -> None:
+        planes[first : first + channels] = state[name].reshape((players, channels, rows, columns))[player]
+
+    def constants(state: GameState, player: int, planes: Planes) -> None:
+        for i in range(channels):
+            planes[first + i, :, :] = state[name].flat[player * channels + i]
 
     return planes_of if is_plane else constants
 
@@ -253,18 +283,18 @@ def tactical_actions(rules: Rules) -> Callable[[GameState, Actions], int]:
 
 def text(rules: Rules) -> Callable[[GameState], str]:
     """`heaps=3,5,7 mover=0`: every field, arrays flattened."""
-    names = list(rules.State.names or ())
+    names = _own_fields(rules)
 
     def text(state: GameState) -> str:
         return " ".join(f"{name}={','.join(str(value) for value in np.ravel(state[name]).tolist())}" for name in names)
 
-    return text
+    return information.text(rules, text) if rules.hides_information else text
 
 
 def parse(rules: Rules) -> Callable[[GameState, str], None]:
     """The inverse of `text`."""
     State = rules.State
-    names = list(State.names or ())
+    names = _own_fields(rules)
 
     def parse(state: GameState, text: str) -> None:
         given = [word.partition("=") for word in text.split()]
@@ -281,7 +311,7 @@ def parse(rules: Rules) -> Callable[[GameState, str], None]:
                 raise ValueError(f"{name}: expected numbers of type {base}, got '{values}'") from None
             state[name] = np.array(numbers, base).reshape(shape) if shape else numbers[0]
 
-    return parse
+    return information.parse(rules, parse) if rules.hides_information else parse
 
 
 def _number_of(word: str, base: np.dtype[Any]) -> Any:
@@ -302,7 +332,7 @@ def _number_of(word: str, base: np.dtype[Any]) -> Any:
 
 def render(rules: Rules) -> Callable[[GameState], str]:
     """One line per field; arrays that fill the board, and those of two dimensions or more, as grids."""
-    names, board = list(rules.State.names or ()), rules.board
+    names, board = _own_fields(rules), rules.board
 
     def render(state: GameState) -> str:
         lines = []

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from base.errors import UserError, nearest, short
+from games.engine.information import TRACKED
 from games.types import GameState
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def _fields(rules: Rules, state: GameState) -> Diagram | None:
     cells, shown = [""] * size, set()
     for name in names if size > 1 else ():
         value = np.asarray(state[name])
-        if name in rules.owned and value.size == rules.players * size:
+        if name in (*rules.owned, *rules.private) and value.size == rules.players * size:
             marks = [
                 {int(i): _mark(player, each) for i, each in _held(value, player)} for player in range(rules.players)
             ]
@@ -222,6 +223,8 @@ def _table(rules: Rules, state: GameState) -> Diagram:
     """A row for each field, or for each row of its array."""
     rows: list[list[str]] = []
     for name in rules.State.names or ():
+        if name in TRACKED:
+            continue
         value = np.asarray(state[name])
         lines = value.reshape(-1, value.shape[-1] if value.ndim > 1 else max(value.size, 1)).tolist()
         rows += [["" if number else name, *(_short(each) for each in line)] for number, line in enumerate(lines)]

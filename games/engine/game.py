@@ -14,8 +14,9 @@ import functools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -23,10 +24,11 @@ import numpy as np
 
 from base.compiler import compiled
 from base.errors import UserError, echoing, short
-from base.seeds import generator
+from base.seeds import Rng, generator
 from base.threads import Overtime, interruptible, within
 from games.engine import kernels
 from games.engine.diagram import Diagram
+from games.engine.information import NOTHING, Information, event_name, resampler, viewer
 from games.engine.quick_laws import Breach
 from games.engine.rules import CHANCE, Rules
 from games.engine.trial import PATIENCE, seen_of, try_out, walk
@@ -149,6 +151,71 @@ class Game:
             found = compiled(factory(self.rules), checked=checked, label=self.name)
             self._kernels[factory, checked] = found
         return found
+
+    # ── who sees what ──
+
+    @property
+    def hides_information(self) -> bool:
+        """Whether players see less than everything: the game's file declares `seen`."""
+        return self.rules.hides_information
+
+    def view(self, state: GameState, player: int) -> GameState:
+        """The position as `player` sees it, with 0 for what is not seen; the same position where nothing is hidden."""
+        if not self.hides_information:
+            return state
+        found = state.copy()
+        self._view(found, player)
+        return found
+
+    def information(self, state: GameState, player: int) -> Information:
+        """What `player` has noticed since the start of the game."""
+        self._must_hide_information()
+        count = min(max(int(state.event_count[player]), 0), self.rules.max_plies)
+        events = tuple(state.events[player, :count].tolist())
+        text = " ".join(event_name(self.rules, event) for event in events)
+        return Information(player, int(state.information[player]), events, text)
+
+    def event(self, state: GameState, action: int, player: int) -> str:
+        """What `player` notices of a legal action, by name; empty where that is nothing."""
+        if self.rules.seen is None:
+            return self.names[action]
+        event = int(self._seen(state, action, player))
+        return "" if event == NOTHING else event_name(self.rules, event)
+
+    def resample(self, state: GameState, player: int, rng: Rng) -> GameState:
+        """A world: a position that `player` cannot tell from this one, or from the one that this is a view of."""
+        return next(self.worlds(state, player, rng))
+
+    def worlds(self, state: GameState, player: int, rng: Rng) -> Iterator[GameState]:
+        """Worlds without end."""
+        self._must_hide_information()
+        states, largest = self.blanks(3), np.zeros(1)
+        states[0] = self.view(state, player)
+        actions, path = np.zeros(self.rules.max_legal, np.int32), np.zeros(self.rules.max_plies, np.int32)
+        draw = self.kernel(resampler)
+        while True:
+            if interruptible(lambda: draw(states, actions, path, player, rng, largest)) < 0:
+                raise UserError(f"resample of {self.name}: no path found that fits what player {player} has noticed")
+            yield states[1].copy()
+
+    @cached_property
+    def opened(self) -> Game:
+        """The same game, and the same positions, with everything seen by all: what a search of one world plays."""
+        if not self.hides_information:
+            return self
+        rules = replace(self.rules, seen=None, seen_names=(), private=(), hidden=(), resample=None)
+        return Game(rules, self.name, self.spec, self.options, self.is_tried)
+
+    def must_be_open(self, who: str) -> None:
+        """Refuse a game that hides information, in the name of a search that would see everything."""
+        if self.hides_information:
+            raise UserError(f"{who}: expected a game in which players see everything, got {self.name}")
+
+    def _must_hide_information(self) -> None:
+        if not self.hides_information:
+            raise UserError(f"expected a game that hides information, got {self.name}")
+
+    # ── scratch space ──
 
     def blank(self) -> GameState:
         """A record of zeros, to be filled in."""
@@ -446,3 +513,5 @@ class Game:
     _ownership = cached_property(lambda self: self._compiled("ownership"))
     _score = cached_property(lambda self: self._compiled("score"))
     _key = cached_property(lambda self: self._compiled("key"))
+    _seen = cached_property(lambda self: self._compiled("seen"))
+    _view = cached_property(lambda self: self.kernel(viewer))

@@ -2,6 +2,7 @@
 
     play       the rules run, in three ways alike, and answer within the contract
     views      how a position appears to networks, tables, EVAL and people
+    information  who notices what, in games that hide something
     searches   what searches use beside the rules
     endgames   what endgame tables are built from
 
@@ -12,6 +13,12 @@ before the rules of a file are trusted.
 from __future__ import annotations
 
 from games.engine.endgame_laws import endgames_are_numbered, history_draws_no_sooner, predecessors_are_complete
+from games.engine.information_laws import (
+    information_determines_views,
+    movers_notice_their_actions,
+    views_suffice,
+    worlds_are_resampled,
+)
 from games.engine.play_laws import (
     actions_are_listed_once,
     can_be_played,
@@ -53,6 +60,10 @@ LAWS: tuple[Law, ...] = (
     scores_agree_with_utilities,
     names_and_texts_parse_back,
     changed_bytes_stay_in_memory,
+    movers_notice_their_actions,
+    information_determines_views,
+    views_suffice,
+    worlds_are_resampled,
     tactical_actions_have_a_gain,
     random_actions_are_uniform,
     null_moves_pass,

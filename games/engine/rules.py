@@ -31,7 +31,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from base.errors import UserError, short
-from games.engine import defaults
+from games.engine import defaults, information
 from games.engine.diagram import Diagram
 from games.engine.diagram import derived as derived_diagram
 from games.engine.symmetry import Symmetry
@@ -85,6 +85,21 @@ class Rules:
     # ── chance ──
     chance: Callable[[GameState, Integer], float] | None = None
     """chance(state, action): the probability of an outcome where `to_move` is CHANCE. The legal actions are the possible outcomes."""
+
+    # ── hidden information: games/engine/information.py ──
+    seen: Callable[[GameState, Integer, Integer], int] | None = None
+    """seen(state, action, player): what the player notices of `action`, before it is played: the action's own number; another one that
+    stands for less or more (`seen_names` has the names of those from `actions` on); NOTHING (-1). Movers notice their own actions, each
+    as another number. Declared, positions hold what each player has noticed. None: all players see everything."""
+    seen_names: Sequence[str] = ()
+    """The names of `actions`, `actions` + 1 and so on as answers of `seen`."""
+    private: Sequence[str] = ()
+    """Fields whose first axis is the player, of which players see their own part only. 0 stands for unknown."""
+    hidden: Sequence[str] = ()
+    """Fields that no player sees. 0 stands for unknown."""
+    resample: Callable[[GameState, Integer, Actions, Rng], int] | None = None
+    """resample(view, player, path, rng) -> n: writes n actions from the start after which `player` has noticed what is in `view`, drawn
+    at random from all such paths; -1 where a try fails. None: drawn action by action, which fails too often where hands are dealt."""
 
     # ── for the learner ──
     owned: Sequence[str] = ()
@@ -200,6 +215,16 @@ class Rules:
             "parse": defaults.parse,
         }
         left_out = [name for name in ("observe", *derive) if getattr(self, name) is DERIVED]
+        if self.hides_information and "events" not in (
+            self.State.names or ()
+        ):  # `dataclasses.replace` comes here again
+            for name, value in {
+                "State": information.tracked_state(self),
+                "history": (*self.history, *information.TRACKED),
+                "initial": information.tracked_initial(self),
+                "result": information.tracked_result(self),
+            }.items():
+                object.__setattr__(self, name, value)
         settled: dict[str, Any] = {
             "State": np.dtype((np.record, self.State)),
             "max_legal": self.max_legal or self.actions,
@@ -223,6 +248,11 @@ class Rules:
                 f"policy_planes: expected at most {self.actions // (rows * columns)}, for there are {self.actions} actions "
                 f"and {rows}×{columns} cells; got {self.policy_planes}"
             )
+
+    @property
+    def hides_information(self) -> bool:
+        """Whether players see less than everything."""
+        return self.seen is not None
 
     def _check(self) -> None:
         """Checks what needs no game to be played; the doctor checks the rest."""
@@ -251,16 +281,17 @@ class Rules:
                 raise UserError(f"{which}: expected at least 1, got {getattr(self, which)}")
         if not 0 < self.payoff_scale < math.inf:
             raise UserError(f"payoff_scale: expected a number above 0, got {self.payoff_scale}")
-        for which in ("owned", "seats", "history"):
+        for which in ("owned", "seats", "history", "private", "hidden"):
             for name in getattr(self, which):
                 if name not in names:
                     raise UserError(f"{which}: expected names of State's fields ({', '.join(names)}), got '{name}'")
-        for name in self.owned:
+        for which, name in [*(("owned", name) for name in self.owned), *(("private", name) for name in self.private)]:
             shape = self.State[name].shape
             if not shape or shape[0] != self.players:
                 raise UserError(
-                    f"owned: expected a field whose first axis is the {self.players} players, got '{name}' of shape {shape}"
+                    f"{which}: expected a field whose first axis is the {self.players} players, got '{name}' of shape {shape}"
                 )
+        self._check_information(names)
         used = [name for name in self.names if name]
         if self.names and (len(self.names) != self.actions or len(set(used)) != len(used)):
             twice = next((name for name in used if used.count(name) > 1), "none twice")
@@ -297,6 +328,27 @@ class Rules:
         for name in self.endgames_on_request:
             if name not in dict(self.endgames):
                 raise UserError(f"endgames_on_request: expected names of endgames, got '{name}'")
+
+    def _check_information(self, names: Sequence[str]) -> None:
+        if self.seen is None:
+            given = [name for name in ("seen_names", "private", "hidden", "resample") if getattr(self, name)]
+            if given and not set(information.TRACKED) <= set(names):
+                raise UserError(f"{given[0]}: expected seen with it, which declares what players notice")
+            return
+        taken = [name for name in information.TRACKED if name in names]
+        if taken and len(taken) < len(information.TRACKED):
+            raise UserError(f"State: a field can't be called '{taken[0]}', for the engine adds one of that name")
+        for name in (*self.private, *self.hidden):
+            if [name in which for which in (self.private, self.hidden, self.owned, self.seats)].count(True) > 1:
+                raise UserError(f"private and hidden: expected fields that are not seats, owned or both, got '{name}'")
+        if self.text is not DERIVED and not taken:
+            raise UserError(
+                "text: expected none with seen, for a position's text has to hold what players have noticed"
+            )
+        if self.actions + len(self.seen_names) > information.MOST_EVENTS:
+            raise UserError(f"seen: expected at most {information.MOST_EVENTS} actions and other names, got more")
+        if len(set(self.seen_names)) < len(self.seen_names):
+            raise UserError(f"seen_names: expected different names, got {', '.join(self.seen_names)}")
 
 
 @functools.cache
