@@ -122,7 +122,9 @@ class Options:
             return parsed(kind, text)
         except Misfit:
             is_long = re.fullmatch(r"[+-]?\d{19,}", text.strip()) is not None
-            expected = in_words(kind) + " of at most 18 digits" * is_long
+            expected = in_words(kind)
+            if is_long and expected == "a whole number":
+                expected += " of at most 18 digits"
             raise UserError(f"{self.where}: {name}: expected {expected}, got '{short(text)}'") from None
 
 
