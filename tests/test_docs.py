@@ -109,6 +109,8 @@ def test_the_commands_of_the_configuration_run(line: str, tmp_path: Path) -> Non
 
 
 def test_every_page_with_commands_is_run() -> None:
-    run_here = {f"docs/{name}.md" for name in "classical configuration hidden_information learning tensorboard".split()}
+    run_here = {
+        f"docs/{name}.md" for name in ["classical", "configuration", "hidden_information", "learning", "tensorboard"]
+    }
     not_run = {"docs/page.md"}  # its commands serve until Ctrl-C: tests/test_page.py
     assert {page for page in PAGES if commands(page)} == run_here | not_run | {"README.md", "docs/your_game.md"}
