@@ -39,6 +39,7 @@ WORDS = {
     "lz-analyze kata-analyze lz-genmove_analyze interval 10 allow avoid time_left time_settings -1 0 final_score clear_board "
     "set_free_handicap final_status_list alive loadsgf # known_command stop",
 }  # fmt: skip
+PROTOCOLS = dict(zip(WORDS, ("uci", "ugi", "gtp"), strict=True))
 
 
 def run_games(options: argparse.Namespace) -> int:
@@ -102,8 +103,9 @@ def run_stop(options: argparse.Namespace) -> int:
 
 
 def run_traffic(options: argparse.Namespace) -> int:
-    seconds, code = 60 * options.minutes / len(WORDS), 0
-    for number, (arguments, words) in enumerate(WORDS.items()):
+    chosen_words = {name: words for name, words in WORDS.items() if options.protocol in ("all", PROTOCOLS[name])}
+    seconds, code = 60 * options.minutes / len(chosen_words), 0
+    for number, (arguments, words) in enumerate(chosen_words.items()):
         is_gtp = arguments.startswith("go")
         rng, known, lines = generator(options.seed, "traffic", number), words.split(), 0
         with tempfile.TemporaryFile("w+") as errors:
@@ -174,6 +176,7 @@ def main(argv: Sequence[str]) -> int:
     games.add_argument("--increment", type=float, default=0.01)
     traffic = parser.command("traffic", run_traffic, "random lines on each protocol")
     traffic.add_argument("--minutes", type=float, default=60.0)
+    traffic.add_argument("--protocol", choices=("all", *PROTOCOLS.values()), default="all")
     stop = parser.command("stop", run_stop, "how soon a search ends")
     stop.add_argument("--count", type=int, default=200)
     stop.add_argument("--game", default="chess")
