@@ -104,8 +104,9 @@ MOST = 12  # actions that are listed
 def explanation(game: Game, state: Any, choice: Choice, who: str) -> str:
     """The whole text."""
     mover = game.to_move(state)
+    view = state if mover is None or mover == CHANCE else game.view(state, mover)
     sections = [
-        f"{game.name}, player {mover} to move; {who}\n\n{game.render(state)}",
+        f"{game.name}, player {mover} to move; {who}\n\n{game.render(view)}",
         verdict(game, choice),
         ranking(game, choice),
         line(game, state, choice),

@@ -47,6 +47,7 @@ def parser() -> Arguments:
         "--moves", default="", metavar="TEXT", help="actions from the start (or from --position), by name"
     )
     added.add_argument("--position", metavar="TEXT", help="a position in the game's own notation")
+    added.add_argument("--view", type=int, metavar="PLAYER", help="only what this player sees, and what it has noticed")
     added.add_argument("--svg", metavar="FILE", help="draw it as a picture, too")
 
     added = found.command("perft", run_perft, "count the action sequences of a given length")
@@ -93,6 +94,8 @@ def run_show(options: argparse.Namespace) -> int:
     if options.svg and Path(options.svg).suffix != ".svg":
         raise UserError(f"--svg: expected a file named .svg, got '{options.svg}'")
     state = played(game, options.moves, position_of(game, options.position))
+    if options.view is not None:
+        return show_view(game, state, options)
     print(f"{game.name}\n\n{game.render(state)}\n\nposition: {game.text(state)}")
     if options.svg:
         write_text(Path(options.svg), svg(drawn(game.diagram(state), has_note=True), game.text(state), is_file=True))
@@ -103,6 +106,19 @@ def run_show(options: argparse.Namespace) -> int:
     print("to move: chance" if mover == CHANCE else f"to move: player {mover}")
     legal = sorted(game.names[action] for action in game.legal_actions(state))
     print(f"legal ({len(legal)}): {' '.join(legal)}")
+    return 0
+
+
+def show_view(game: Game, state: GameState, options: argparse.Namespace) -> int:
+    """What one player sees."""
+    player = options.view
+    if not game.hides_information or not 0 <= player < game.players:
+        expected = f"a player from 0 to {game.players - 1}" if game.hides_information else "a game that hides something"
+        raise UserError(f"view: expected {expected}, got {player if game.hides_information else game.name}")
+    view = game.view(state, player)
+    print(f"{game.name}\n\n{game.render(view)}\n\nplayer {player} has noticed: {game.information(view, player).text}")
+    if options.svg:
+        write_text(Path(options.svg), svg(drawn(game.diagram(view), has_note=True), game.name, is_file=True))
     return 0
 
 

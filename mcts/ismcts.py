@@ -49,7 +49,7 @@ NODE = np.dtype([("key", np.uint64), ("first", np.int32), ("count", np.int32), (
 EDGE = np.dtype(
     [
         ("action", np.int32),
-        ("visits", np.int64),
+        ("visits", np.int64),  # regret: as an action of the updated player
         ("value", np.float64),  # UCB1: sum of the mover's utilities; regret: mean of sampled values, the baseline
         ("regret", np.float64),
         ("total", np.float64),  # of the strategies so far
@@ -156,13 +156,12 @@ class ISMCTS:
         if mover is None or mover == CHANCE:
             raise UserError(f"ismcts: expected a view of {self.game.name} with a move to choose, got none")
         self._run(view, mover, self.settings.simulations)
-        found = next(
-            (each for each in self._nodes[: self._used[NODES]] if each["key"] == view.information[mover]), None
-        )
+        nodes = self._nodes[: self._used[NODES]]
+        nodes = nodes[(nodes["key"] == view.information[mover]) & (nodes["visits"] > 0)]
         legal = self.game.legal_actions(view)
-        if found is None or not found["visits"]:
+        if not len(nodes):
             return [Candidate(action, prior=1 / len(legal)) for action in legal]
-        edges = self._edges[found["first"] : found["first"] + found["count"]]
+        edges = self._edges[nodes["first"][0] : nodes["first"][0] + nodes["count"][0]]
         weights = edges["total"] if self.is_regret else edges["visits"].astype(np.float64)
         shares = weights / weights.sum() if weights.sum() > 0 else np.full(len(edges), 1 / len(edges))
         values = edges["value"] if self.is_regret else edges["value"] / np.maximum(edges["visits"], 1)
@@ -433,7 +432,6 @@ def simulator(rules: Rules) -> Callable[..., int]:
             if step.mover != updated:
                 for i in range(n):
                     edges[first + i].total += weight * strategy[i] * step.own / step.before
-                edges[first + step.chosen].visits += 1
                 value *= step.share / drawn_with
                 continue
             edge = edges[first + step.chosen]

@@ -453,6 +453,33 @@ def test_a_person_does_not_deal_the_cards():
         TerminalGame(KUHN, ["human", "random"], ask=input, show=print, ask_dice=True)
 
 
+def test_show_prints_and_draws_what_one_player_sees(tmp_path):
+    done = command('games show kuhn_poker --moves "K J pass" --view 1 --svg view.svg', tmp_path)
+    assert "player 0: ?" in done.stdout
+    assert "player 1 has noticed: dealt J pass" in done.stdout
+    drawn = (tmp_path / "view.svg").read_text()
+    assert "<svg" in drawn and ">?<" in drawn and ">K<" not in drawn
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("games show kuhn_poker --view 2", "view: expected a player from 0 to 1, got 2"),
+        ("games show nim --view 0", "view: expected a game that hides something, got nim:most=7"),
+    ],
+)
+def test_views_that_do_not_exist_are_refused_in_one_line(words, expected):
+    done = command(words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert expected in done.stderr
+
+
+def test_an_explanation_shows_the_view_of_the_mover():
+    done = command('arena explain kuhn_poker --player pimc:worlds=3 --moves "K J pass bet"')
+    assert "player 1: ?" in done.stdout
+    assert "plays bet" in done.stdout
+
+
 # ── exploitability at the command line ──
 
 

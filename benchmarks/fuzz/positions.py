@@ -30,6 +30,8 @@ GAMES = (
     "nim",
     "connect_four",
     "tic_tac_toe",
+    "kuhn_poker",
+    "phantom_tic_tac_toe",
 )
 
 
