@@ -58,6 +58,10 @@ class PrivateCluster:
         """Its raylet by SIGKILL, as where a machine loses power."""
         self._ask(f"kill {node}")
 
+    def alive(self) -> list[int]:
+        """The numbers of its nodes that were not killed."""
+        return [int(word) for word in self._ask("alive").split()]
+
     def pids(self, node: int) -> list[int]:
         """The raylet of a node, and all processes below it."""
         return [int(word) for word in self._ask(f"pids {node}").split()]
@@ -102,6 +106,7 @@ def _hold(nodes: int) -> None:
     common: dict[str, Any] = {"node_ip_address": HERE, "object_store_memory": STORE, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args={**common, "num_cpus": 0})
     added = [cluster.add_node(num_cpus=1, **common) for _ in range(nodes)]
+    gone: set[int] = set()
     print(f"> {cluster.address}", flush=True)
     for line in sys.stdin:
         order, _, number = line.strip().partition(" ")
@@ -111,6 +116,9 @@ def _hold(nodes: int) -> None:
             answer = str(len(added) - 1)
         elif order == "kill":
             cluster.remove_node(added[int(number)], allow_graceful=False)
+            gone.add(int(number))
+        elif order == "alive":
+            answer = " ".join(str(k) for k in range(len(added)) if k not in gone)
         elif order == "pids":
             answer = " ".join(map(str, _below(_raylet_of(added[int(number)]))))
         print(f"> {answer}", flush=True)
