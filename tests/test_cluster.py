@@ -39,6 +39,8 @@ from cluster.options import add_workers, opened_workers
 from games import load
 from games.record import read_records
 from mcts.puct import PUCT
+from monitor.history import METRICS, History
+from monitor.metrics import documented
 from nets import make_net
 from selfplay.settings import SelfPlaySettings
 from selfplay.workers import Setup, play_games
@@ -394,6 +396,11 @@ def test_a_run_on_a_cluster_whose_nodes_die_has_the_records_and_weights_of_one_p
         for name in ("here", "there")
     ]
     assert games[0] == games[1] and len(games[0]) == 16
+    history = History(tmp_path / "there" / METRICS)
+    assert {"cluster/workers", "cluster/duplicates", "cluster/leases expired"} <= set(history.names())
+    shown = [name for metric in documented() for name in metric.of(history.names())]
+    assert {name for name in history.names() if name.startswith("cluster/")} <= set(shown)
+    assert {"cluster/node0 games per second", "cluster/node0 idle"} <= set(shown)
     assert TINY.mixed is False
 
 
