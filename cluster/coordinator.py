@@ -95,7 +95,11 @@ class Coordinator:
         self._is_running = False
         self._away = 0.0
         self._refused: list[str] = []
-        self._wait_for_first(nodes.open(self.inbox))
+        try:
+            self._wait_for_first(nodes.open(self.inbox))
+        except BaseException:
+            nodes.close()
+            raise
 
     def _wait_for_first(self, expected: int) -> None:
         """Those that are there, so that the first jobs are spread evenly; one at least."""

@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,12 @@ class PrivateCluster:
         os.environ.update(LOOPBACK)  # of this process, too, which will be a part of the cluster
         root = str(Path(__file__).resolve().parent.parent)
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  until close()
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM.format(nodes=nodes)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._errors,
             text=True,
             env={**QUIET, **os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join(paths)},
             start_new_session=True,  # Ctrl-C is for this process
@@ -71,9 +73,9 @@ class PrivateCluster:
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         self._process.wait()
-        for stream in (self._process.stdout, self._process.stderr):
-            assert stream is not None
-            stream.close()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._errors.close()
 
     def __enter__(self) -> PrivateCluster:
         return self
@@ -88,12 +90,14 @@ class PrivateCluster:
         return self._answer()
 
     def _answer(self) -> str:
-        assert self._process.stdout is not None and self._process.stderr is not None
+        assert self._process.stdout is not None
         for line in self._process.stdout:  # Ray writes there, too
             if line.startswith("> "):
                 return line[2:].strip()
-        words = self._process.stderr.read().strip().splitlines() or ["it ended"]
-        raise UserError(f"--cluster local: expected a Ray cluster to start here, got: {words[-1]}")
+        self._errors.seek(0)
+        words = self._errors.read().strip().splitlines() or ["it ended"]
+        self.close()
+        raise UserError(f"--cluster local: expected a Ray cluster on this machine, got: {words[-1]}")
 
 
 # ── in the process that holds the cluster ──
