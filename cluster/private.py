@@ -25,6 +25,8 @@ from cluster.ray_nodes import QUIET, need_ray
 STORE = 100 << 20
 """Bytes of each node's object store: it holds a task, a few megabytes."""
 HERE = "127.0.0.1"
+ATTEMPTS = 3
+"""To start a node."""
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's way, whatever the system, to take 127.0.0.1 for this machine's address instead of the one that others reach it by."""
 _PROGRAM = "from cluster.private import _hold; _hold({nodes})"
@@ -109,17 +111,25 @@ def _hold(nodes: int) -> None:
 
     common: dict[str, Any] = {"node_ip_address": HERE, "object_store_memory": STORE, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args={**common, "num_cpus": 0})
-    added = [cluster.add_node(num_cpus=1, **common) for _ in range(nodes)]
+
+    def add() -> Any:
+        for _ in range(ATTEMPTS - 1):
+            with contextlib.suppress(Exception):  # Ray gives up after half a minute, which a busy machine needs
+                return cluster.add_node(num_cpus=1, **common)
+        return cluster.add_node(num_cpus=1, **common)
+
+    added = [add() for _ in range(nodes)]
     gone: set[int] = set()
     print(f"> {cluster.address}", flush=True)
     for line in sys.stdin:
         order, _, number = line.strip().partition(" ")
         answer = ""
         if order == "add":
-            added.append(cluster.add_node(num_cpus=1, **common))
+            added.append(add())
             answer = str(len(added) - 1)
         elif order == "kill":
-            cluster.remove_node(added[int(number)], allow_graceful=False)
+            with contextlib.suppress(KeyError):  # it has ended by itself
+                cluster.remove_node(added[int(number)], allow_graceful=False)
             gone.add(int(number))
         elif order == "alive":
             answer = " ".join(str(k) for k in range(len(added)) if k not in gone)
