@@ -85,6 +85,8 @@ class Coordinator:
         self.report = report or _to_stderr
         self.inbox = Inbox()
         self.members: dict[str, Member] = {}
+        self.free: dict[str, Member] = {}
+        """Those that wait for an order."""
         self.waiting: dict[str, float] = {}
         """Nodes with an order that they have not answered, and since when by `now`."""
         self.figures = Figures()
@@ -93,7 +95,11 @@ class Coordinator:
         self._is_running = False
         self._away = 0.0
         self._refused: list[str] = []
-        self._wait_for_first(nodes.open(self.inbox))
+        try:
+            self._wait_for_first(nodes.open(self.inbox))
+        except BaseException:
+            nodes.close()
+            raise
 
     def _wait_for_first(self, expected: int) -> None:
         """Those that are there, so that the first jobs are spread evenly; one at least."""
@@ -155,6 +161,7 @@ class Coordinator:
                 self._lose(member, event.why, run)
             else:
                 self.waiting.pop(member.name, None)
+                self.free[member.name] = member
                 if member.is_silent:
                     member.is_silent = False
                     self.report(f"node {member.name} answers again")
@@ -163,8 +170,8 @@ class Coordinator:
 
     def _lose(self, member: Member, why: str, run: Run[Any, Any] | None) -> None:
         del self.members[member.name]
-        self.waiting.pop(member.name, None)
-        self.figures.workers.pop(member.name, None)
+        for each in (self.waiting, self.free, self.figures.workers):
+            each.pop(member.name, None)
         member.link.close()
         self.report(f"node {member.name} is lost: {why}; others do its jobs")
         if run is not None:
@@ -173,6 +180,7 @@ class Coordinator:
     def send(self, member: Member, order: Order, task: Any = None) -> None:
         member.link.send(order, task)
         self.waiting[member.name] = self.now()
+        self.free.pop(member.name, None)
 
     def _join(self, event: Joined, run: Run[Any, Any] | None) -> None:
         link, (workers, theirs) = event
@@ -183,7 +191,7 @@ class Coordinator:
                 self._refuse(link.name, f"{words}; --mixed takes it, and gives up equal bits")
                 return
             self.report(f"node {link.name} may compute other bits: {words}")
-        self.members[link.name] = Member(link, workers)
+        self.members[link.name] = self.free[link.name] = Member(link, workers)
         self.figures.workers[link.name] = workers
         if run is not None:
             self.report(f"node {link.name} joins: {workers} workers")

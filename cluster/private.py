@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from cluster.ray_nodes import QUIET, need_ray
 STORE = 100 << 20
 """Bytes of each node's object store: it holds a task, a few megabytes."""
 HERE = "127.0.0.1"
+ATTEMPTS = 3
+"""To start a node."""
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's way, whatever the system, to take 127.0.0.1 for this machine's address instead of the one that others reach it by."""
 _PROGRAM = "from cluster.private import _hold; _hold({nodes})"
@@ -39,11 +42,12 @@ class PrivateCluster:
         os.environ.update(LOOPBACK)  # of this process, too, which will be a part of the cluster
         root = str(Path(__file__).resolve().parent.parent)
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  until close()
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM.format(nodes=nodes)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._errors,
             text=True,
             env={**QUIET, **os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join(paths)},
             start_new_session=True,  # Ctrl-C is for this process
@@ -58,6 +62,10 @@ class PrivateCluster:
         """Its raylet by SIGKILL, as where a machine loses power."""
         self._ask(f"kill {node}")
 
+    def alive(self) -> list[int]:
+        """The numbers of its nodes that were not killed."""
+        return [int(word) for word in self._ask("alive").split()]
+
     def pids(self, node: int) -> list[int]:
         """The raylet of a node, and all processes below it."""
         return [int(word) for word in self._ask(f"pids {node}").split()]
@@ -67,9 +75,9 @@ class PrivateCluster:
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         self._process.wait()
-        for stream in (self._process.stdout, self._process.stderr):
-            assert stream is not None
-            stream.close()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._errors.close()
 
     def __enter__(self) -> PrivateCluster:
         return self
@@ -84,12 +92,14 @@ class PrivateCluster:
         return self._answer()
 
     def _answer(self) -> str:
-        assert self._process.stdout is not None and self._process.stderr is not None
+        assert self._process.stdout is not None
         for line in self._process.stdout:  # Ray writes there, too
             if line.startswith("> "):
                 return line[2:].strip()
-        words = self._process.stderr.read().strip().splitlines() or ["it ended"]
-        raise UserError(f"--cluster local: expected a Ray cluster to start here, got: {words[-1]}")
+        self._errors.seek(0)
+        words = self._errors.read().strip().splitlines() or ["it ended"]
+        self.close()
+        raise UserError(f"--cluster local: expected a Ray cluster on this machine, got: {words[-1]}")
 
 
 # ── in the process that holds the cluster ──
@@ -101,16 +111,28 @@ def _hold(nodes: int) -> None:
 
     common: dict[str, Any] = {"node_ip_address": HERE, "object_store_memory": STORE, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args={**common, "num_cpus": 0})
-    added = [cluster.add_node(num_cpus=1, **common) for _ in range(nodes)]
+
+    def add() -> Any:
+        for _ in range(ATTEMPTS - 1):
+            with contextlib.suppress(Exception):  # Ray gives up after half a minute, which a busy machine needs
+                return cluster.add_node(num_cpus=1, **common)
+        return cluster.add_node(num_cpus=1, **common)
+
+    added = [add() for _ in range(nodes)]
+    gone: set[int] = set()
     print(f"> {cluster.address}", flush=True)
     for line in sys.stdin:
         order, _, number = line.strip().partition(" ")
         answer = ""
         if order == "add":
-            added.append(cluster.add_node(num_cpus=1, **common))
+            added.append(add())
             answer = str(len(added) - 1)
         elif order == "kill":
-            cluster.remove_node(added[int(number)], allow_graceful=False)
+            with contextlib.suppress(KeyError):  # it has ended by itself
+                cluster.remove_node(added[int(number)], allow_graceful=False)
+            gone.add(int(number))
+        elif order == "alive":
+            answer = " ".join(str(k) for k in range(len(added)) if k not in gone)
         elif order == "pids":
             answer = " ".join(map(str, _below(_raylet_of(added[int(number)]))))
         print(f"> {answer}", flush=True)

@@ -12,10 +12,12 @@ from __future__ import annotations
 import functools
 import importlib.util
 import logging
+import math
 import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, suppress
 from io import StringIO
@@ -29,6 +31,8 @@ from cluster.node import Description, Node, Order, Reply
 
 SCAN = 2.0
 """Seconds between two looks for new nodes."""
+AGAIN = 10.0
+"""Seconds until a node that is lost is begun with again; a machine that is gone is known to Ray by then."""
 REACHED = 5.0
 """Seconds for the head node to take a connection."""
 
@@ -67,7 +71,8 @@ class RayNodes:
         self._workers = workers
         self._on_close = on_close
         self._links: dict[str, RayLink] = {}  # by Ray's id of the node
-        self._known: set[str] = set()
+        self._known: dict[str, float] = {}
+        """Nodes that were begun with, and from when on they may be again, by `time.monotonic`."""
         self._is_closed = threading.Event()
         connect(address)
 
@@ -106,8 +111,8 @@ class RayNodes:
             self._lose(key, "Ray lost it")
         for key, found in alive.items():
             processors = int(found["Resources"].get("CPU", 0))
-            if key not in self._known and processors:
-                self._known.add(key)
+            if processors and time.monotonic() > self._known.get(key, 0.0):
+                self._known[key] = math.inf
                 self._begin(key, found["NodeManagerAddress"], processors)
 
     def _begin(self, key: str, address: str, processors: int) -> None:
@@ -127,9 +132,11 @@ class RayNodes:
         def describe(description: Description | None, error: BaseException | None) -> None:
             if description is not None:
                 self._inbox.put(Joined(link, description))
-            else:
-                del self._links[key]
-                self._inbox.put(Refused(link.name, _reason(error)))
+            elif self._links.pop(key, None) is not None:
+                if _is_raised_there(error):
+                    self._inbox.put(Refused(link.name, _reason(error)))
+                else:  # it is gone already; where it is not, the next look begins anew
+                    self._known[key] = time.monotonic() + AGAIN
 
         when_done(link.actor.describe.remote(), describe)
 
@@ -138,7 +145,7 @@ class RayNodes:
         link = self._links.pop(key, None)
         if link is not None:
             if not for_good:
-                self._known.discard(key)
+                self._known[key] = time.monotonic() + AGAIN
             self._inbox.put(Lost(link, why))
 
     def _name(self, address: str) -> str:
@@ -200,6 +207,8 @@ def connect(address: str) -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
     logging.getLogger("ray").setLevel(logging.ERROR)
+    # Ray prints each node that dies, with twenty lines of its log, to standard output, which holds results alone.
+    ray._private.worker.print_to_stdstream = lambda *given, **named: None
 
 
 def _check_reached(address: str) -> None:
@@ -218,10 +227,14 @@ def _is_raised_there(error: BaseException | None) -> bool:
     """By the node's own code, and not because the node is gone."""
     from ray.exceptions import RayTaskError
 
-    return isinstance(error, RayTaskError)
+    return isinstance(error, RayTaskError) or "creation task" in str(error)
 
 
 def _reason(error: BaseException | None) -> str:
     """In one short line; Ray's messages have many. Those of what a node raised end with that."""
+    from ray.exceptions import RayActorError
+
+    if isinstance(error, RayActorError) and not _is_raised_there(error):
+        return "its process ended, or the connection to it"
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return short(lines[-1 if _is_raised_there(error) else 0].strip())

@@ -201,7 +201,7 @@ class Run(Generic[J, R]):
     def _hand_out(self) -> None:
         """To the nodes that wait for orders, one job after the other to the one with the fewest for each worker."""
         owner, leases = self._owner, self._leases
-        free = [member for name, member in owner.members.items() if name not in owner.waiting]
+        free = list(owner.free.values())
         if not free:
             return
         self._known.most = AHEAD * (owner.size * self._in_hand + self._ahead)

@@ -39,6 +39,8 @@ from cluster.options import add_workers, opened_workers
 from games import load
 from games.record import read_records
 from mcts.puct import PUCT
+from monitor.history import METRICS, History
+from monitor.metrics import documented
 from nets import make_net
 from selfplay.settings import SelfPlaySettings
 from selfplay.workers import Setup, play_games
@@ -317,7 +319,7 @@ def test_a_node_of_another_fingerprint_takes_no_part_and_alone_is_an_error() -> 
     nodes = Strange(1)
     with pytest.raises(UserError, match="nodes here: node node0 takes no part: code: expected"):
         Coordinator(nodes, report=lambda line: None)
-    nodes.close()
+    assert all(link.is_dead for link in nodes.links)
 
 
 def test_a_mixture_that_is_allowed_is_reported_and_not_compared() -> None:
@@ -394,6 +396,11 @@ def test_a_run_on_a_cluster_whose_nodes_die_has_the_records_and_weights_of_one_p
         for name in ("here", "there")
     ]
     assert games[0] == games[1] and len(games[0]) == 16
+    history = History(tmp_path / "there" / METRICS)
+    assert {"cluster/workers", "cluster/duplicates", "cluster/leases expired"} <= set(history.names())
+    shown = [name for metric in documented() for name in metric.of(history.names())]
+    assert {name for name in history.names() if name.startswith("cluster/")} <= set(shown)
+    assert {"cluster/node0 games per second", "cluster/node0 idle"} <= set(shown)
     assert TINY.mixed is False
 
 

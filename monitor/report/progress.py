@@ -15,7 +15,7 @@ from monitor.report.run_data import RunData
 from monitor.warning_log import spells
 
 TIMES = ("self-play", "learning", "evaluation", "other")
-LEARNING, HEALTHY, TIME, CLUSTER = QUESTIONS[2:]
+LEARNING, HEALTHY, TIME, NODES = QUESTIONS[2:]
 BEFORE_CALIBRATION = 6
 """Charts of learning that stand before the calibration."""
 
@@ -177,7 +177,7 @@ def _shares_of_time(data: RunData) -> dict[str, float]:
 
 
 def _speed(data: RunData) -> str:
-    return charts(*(drawn(data, chart) for chart in charts_of(TIME) + charts_of(CLUSTER) if chart.in_report))
+    return charts(*(drawn(data, chart) for chart in charts_of(TIME) + charts_of(NODES) if chart.in_report))
 
 
 def _words(value: Any) -> str:
