@@ -208,7 +208,7 @@ def run_clicks(options: argparse.Namespace) -> list[str]:
     return faults
 
 
-METHODS = tuple(b"GET POST PUT DELETE HEAD OPTIONS get".split()) + (b"",)
+METHODS = (*6 * [b"GET"], *12 * [b"POST"], *b"PUT DELETE HEAD OPTIONS get".split(), b"")
 PATHS = (
     *b"/ /page.js /api/tables /api/players?game=chess /api/tables/0/events /api/tables/0/play /api/runs *".split(),
     *b"/../base/files.py /%2e%2e/%2e%2e/etc/passwd //127.0.0.1/page.js".split(),
@@ -250,10 +250,10 @@ def _malformed(rng: Rng, port: int) -> bytes:
 
     own, body = b"127.0.0.1:%d" % port, one(*BODIES)
     length = one(b"%d" % len(body), b"%d" % len(body), b"-1", b"x", b"99999999999999999999", b"%d" % (len(body) // 2))
-    lines = [one(*METHODS) + b" " + one(*PATHS) + b" " + one(b"HTTP/1.1", b"HTTP/1.1", b"HTTP/9.9", b"FTP", b"")]
-    lines.append(b"Host: " + one(own, own, own, b"elsewhere", b""))
-    lines.append(b"Origin: " + one(b"http://" + own, b"http://elsewhere", b"null"))
-    lines.append(b"Content-Type: " + one(b"application/json", b"application/json", b"text/plain", b"\x00"))
+    lines = [one(*METHODS) + b" " + one(*PATHS) + b" " + one(*9 * [b"HTTP/1.1"], b"HTTP/9.9", b"FTP", b"")]
+    lines.append(b"Host: " + one(*9 * [own], b"elsewhere", b""))
+    lines.append(b"Origin: " + one(*9 * [b"http://" + own], b"http://elsewhere", b"null"))
+    lines.append(b"Content-Type: " + one(*9 * [b"application/json"], b"text/plain", b"\x00"))
     lines.append(b"Content-Length: " + length)
     if below(rng, 8) == 0:
         lines.append(b"Transfer-Encoding: chunked")
