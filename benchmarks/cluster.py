@@ -331,10 +331,11 @@ class Disturbance:
 
     def __init__(self, private: Any, rng: Rng) -> None:
         self.private, self.rng = private, rng
-        self.nodes = [0, 1]
         self.count = 0
+        self.error: Exception | None = None
 
     def begin(self, most: int) -> None:
+        self.nodes = self.private.alive()
         self._thread = threading.Thread(target=self._work, args=(most,))
         self._thread.start()
 
@@ -343,12 +344,17 @@ class Disturbance:
 
     def join(self) -> None:
         self._thread.join()
+        if self.error is not None:
+            raise self.error
 
     def _work(self, most: int) -> None:
-        while self.count < most:
-            time.sleep(1.5 * float(uniform(self.rng)))
-            self.harm(self.nodes[int(2 * float(uniform(self.rng)))])
-            self.count += 1
+        try:
+            while self.count < most:
+                time.sleep(1.5 * float(uniform(self.rng)))
+                self.harm(self.nodes[int(2 * float(uniform(self.rng)))])
+                self.count += 1
+        except Exception as error:
+            self.error = error
 
     def harm(self, node: int) -> None:
         raise NotImplementedError
@@ -361,10 +367,6 @@ class Kills(Disturbance):
 
 
 class Stops(Disturbance):
-    def __init__(self, private: Any, rng: Rng) -> None:
-        super().__init__(private, rng)
-        self.nodes = private.alive()
-
     def harm(self, node: int) -> None:
         """The whole node, raylet and all; or its worker processes."""
         pids = self.private.pids(node)

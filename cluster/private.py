@@ -96,6 +96,8 @@ class PrivateCluster:
         for line in self._process.stdout:  # Ray writes there, too
             if line.startswith("> "):
                 return line[2:].strip()
+            if line.startswith("! "):
+                raise UserError(f"--cluster local: expected a node to start, stop or be found, got: {line[2:].strip()}")
         self._errors.seek(0)
         words = self._errors.read().strip().splitlines() or ["it ended"]
         self.close()
@@ -121,21 +123,26 @@ def _hold(nodes: int) -> None:
     added = [add() for _ in range(nodes)]
     gone: set[int] = set()
     print(f"> {cluster.address}", flush=True)
-    for line in sys.stdin:
-        order, _, number = line.strip().partition(" ")
-        answer = ""
+
+    def obey(order: str, number: str) -> str:
         if order == "add":
             added.append(add())
-            answer = str(len(added) - 1)
-        elif order == "kill":
-            with contextlib.suppress(KeyError):  # it has ended by itself
-                cluster.remove_node(added[int(number)], allow_graceful=False)
-            gone.add(int(number))
-        elif order == "alive":
-            answer = " ".join(str(k) for k in range(len(added)) if k not in gone)
-        elif order == "pids":
-            answer = " ".join(map(str, _below(_raylet_of(added[int(number)]))))
-        print(f"> {answer}", flush=True)
+            return str(len(added) - 1)
+        if order == "alive":
+            return " ".join(str(k) for k in range(len(added)) if k not in gone)
+        if order == "pids":
+            return " ".join(map(str, _below(_raylet_of(added[int(number)]))))
+        assert order == "kill"
+        gone.add(int(number))
+        cluster.remove_node(added[int(number)], allow_graceful=False)
+        return ""
+
+    for line in sys.stdin:
+        order, _, number = line.strip().partition(" ")
+        try:
+            print(f"> {obey(order, number)}", flush=True)
+        except Exception as error:
+            print(f"! {type(error).__name__}: {error}".replace("\n", " "), flush=True)
     cluster.shutdown()
 
 
