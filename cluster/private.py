@@ -131,7 +131,7 @@ def _hold(nodes: int) -> None:
         if order == "alive":
             return " ".join(str(k) for k in range(len(added)) if k not in gone)
         if order == "pids":
-            return " ".join(map(str, _below(_raylet_of(added[int(number)]))))
+            return " ".join(map(str, below(_raylet_of(added[int(number)]))))
         assert order == "kill"
         gone.add(int(number))
         cluster.remove_node(added[int(number)], allow_graceful=False)
@@ -153,7 +153,7 @@ def _raylet_of(node: Any) -> int:
     return found
 
 
-def _below(process: int) -> list[int]:
+def below(process: int) -> list[int]:
     """It and its descendants, the oldest first."""
     done = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True)
     children: dict[int, list[int]] = {}
