@@ -39,7 +39,7 @@ class PrivateCluster:
         if nodes < 1:
             raise UserError(f"--cluster: expected local:1 or more nodes, got local:{nodes}")
         need_ray()
-        os.environ.update(LOOPBACK)  # of this process, too, which will be a part of the cluster
+        _use_loopback()  # this process will be a part of the cluster, too
         root = str(Path(__file__).resolve().parent.parent)
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  until close()
@@ -102,6 +102,14 @@ class PrivateCluster:
         words = self._errors.read().strip().splitlines() or ["it ended"]
         self.close()
         raise UserError(f"--cluster local: expected a Ray cluster on this machine, got: {words[-1]}")
+
+
+def _use_loopback() -> None:
+    os.environ.update(LOOPBACK)
+    if "ray" in sys.modules:  # which reads its environment once
+        from ray._private import ray_constants
+
+        ray_constants.ENABLE_RAY_CLUSTER = False
 
 
 # ── in the process that holds the cluster ──
