@@ -38,6 +38,7 @@ from cluster.coordinator import Coordinator, Patience
 from cluster.fingerprint import fingerprint
 from cluster.links import Answered, Inbox, Joined
 from cluster.node import Description, Order, Reply
+from cluster.private import below
 from selfplay.play import WorkCounts
 
 
@@ -199,26 +200,46 @@ def run_throughput(options: argparse.Namespace) -> int:
     game = load("connect_four")
     setup = Setup(game.spec, SelfPlaySettings(simulations=64, fast_simulations=16), PUCT(), 1)
     network = pack(resolve("connect_four/small", game))
-    figures: dict[str, list[float]] = {"local": [], "cluster": []}
+    rates: dict[str, list[float]] = {"local": [], "cluster": []}
+    costs: dict[str, list[float]] = {"local": [], "cluster": []}
     with Processes(2) as local, opened_cluster("local:2") as cluster:
         every: dict[str, Workers] = {"local": local, "cluster": cluster}
         for turn in range(-1, options.turns):
             for name, workers in every.items():
-                began = time.monotonic()
-                spent = time.process_time()
+                workers.metrics()
+                began, here, spent = time.monotonic(), time.process_time(), processor_seconds()
                 count = len(list(play_games(setup, network, range(options.games), workers)))
-                took = time.monotonic() - began
+                took, here, spent = (
+                    time.monotonic() - began,
+                    time.process_time() - here,
+                    processor_seconds() - spent,
+                )
                 if turn >= 0:  # the first one compiles and starts processes
-                    figures[name].append(count / took)
-                    here = 1e6 * (time.process_time() - spent) / count
-                    print(f"{name:>8}: {count / took:8.2f} games/s, {here:8.1f} µs a game in this process", flush=True)
-    found = {name: statistics.median(rates) for name, rates in figures.items()}
-    ratios = [there / here for here, there in zip(figures["local"], figures["cluster"], strict=True)]
+                    rates[name].append(count / took)
+                    costs[name].append(spent / count)
+                    idle = [value for key, value in workers.metrics().items() if key.endswith(" idle")]
+                    print(
+                        f"{name:>8}: {count / took:8.2f} games/s, {1e3 * spent / count:8.2f} ms of processors a game, "
+                        f"{1e6 * here / count:8.1f} µs of them in this process; idle {', '.join(f'{each:.1%}' for each in idle)}",
+                        flush=True,
+                    )
+    ratios = [there / here for here, there in zip(rates["local"], rates["cluster"], strict=True)]
+    per_second = [here / there for here, there in zip(costs["local"], costs["cluster"], strict=True)]
     print(
-        f"medians: local {found['local']:.2f}, cluster {found['cluster']:.2f} games/s; ratio of medians "
-        f"{found['cluster'] / found['local']:.3f}, median of ratios {statistics.median(ratios):.3f}"
+        f"cluster against local, medians of {options.turns} turns: {statistics.median(ratios):.3f} in games a second, "
+        f"{statistics.median(per_second):.3f} in games for each second of a processor"
     )
     return 0
+
+
+def processor_seconds() -> float:
+    """Of this process and all below it, so far."""
+    found = 0.0
+    for pid in below(os.getpid()):
+        with suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            found += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 def run_broadcast(options: argparse.Namespace) -> int:
@@ -331,10 +352,11 @@ class Disturbance:
 
     def __init__(self, private: Any, rng: Rng) -> None:
         self.private, self.rng = private, rng
-        self.nodes = [0, 1]
         self.count = 0
+        self.error: Exception | None = None
 
     def begin(self, most: int) -> None:
+        self.nodes = self.private.alive()
         self._thread = threading.Thread(target=self._work, args=(most,))
         self._thread.start()
 
@@ -343,12 +365,17 @@ class Disturbance:
 
     def join(self) -> None:
         self._thread.join()
+        if self.error is not None:
+            raise self.error
 
     def _work(self, most: int) -> None:
-        while self.count < most:
-            time.sleep(1.5 * float(uniform(self.rng)))
-            self.harm(self.nodes[int(2 * float(uniform(self.rng)))])
-            self.count += 1
+        try:
+            while self.count < most:
+                time.sleep(1.5 * float(uniform(self.rng)))
+                self.harm(self.nodes[int(2 * float(uniform(self.rng)))])
+                self.count += 1
+        except Exception as error:
+            self.error = error
 
     def harm(self, node: int) -> None:
         raise NotImplementedError
@@ -361,10 +388,6 @@ class Kills(Disturbance):
 
 
 class Stops(Disturbance):
-    def __init__(self, private: Any, rng: Rng) -> None:
-        super().__init__(private, rng)
-        self.nodes = private.alive()
-
     def harm(self, node: int) -> None:
         """The whole node, raylet and all; or its worker processes."""
         pids = self.private.pids(node)

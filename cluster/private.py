@@ -39,7 +39,7 @@ class PrivateCluster:
         if nodes < 1:
             raise UserError(f"--cluster: expected local:1 or more nodes, got local:{nodes}")
         need_ray()
-        os.environ.update(LOOPBACK)  # of this process, too, which will be a part of the cluster
+        _use_loopback()  # this process will be a part of the cluster, too
         root = str(Path(__file__).resolve().parent.parent)
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  until close()
@@ -96,10 +96,20 @@ class PrivateCluster:
         for line in self._process.stdout:  # Ray writes there, too
             if line.startswith("> "):
                 return line[2:].strip()
+            if line.startswith("! "):
+                raise UserError(f"--cluster local: expected a node to start, stop or be found, got: {line[2:].strip()}")
         self._errors.seek(0)
         words = self._errors.read().strip().splitlines() or ["it ended"]
         self.close()
         raise UserError(f"--cluster local: expected a Ray cluster on this machine, got: {words[-1]}")
+
+
+def _use_loopback() -> None:
+    os.environ.update(LOOPBACK)
+    if "ray" in sys.modules:  # which reads its environment once
+        from ray._private import ray_constants
+
+        ray_constants.ENABLE_RAY_CLUSTER = False
 
 
 # ── in the process that holds the cluster ──
@@ -121,21 +131,26 @@ def _hold(nodes: int) -> None:
     added = [add() for _ in range(nodes)]
     gone: set[int] = set()
     print(f"> {cluster.address}", flush=True)
-    for line in sys.stdin:
-        order, _, number = line.strip().partition(" ")
-        answer = ""
+
+    def obey(order: str, number: str) -> str:
         if order == "add":
             added.append(add())
-            answer = str(len(added) - 1)
-        elif order == "kill":
-            with contextlib.suppress(KeyError):  # it has ended by itself
-                cluster.remove_node(added[int(number)], allow_graceful=False)
-            gone.add(int(number))
-        elif order == "alive":
-            answer = " ".join(str(k) for k in range(len(added)) if k not in gone)
-        elif order == "pids":
-            answer = " ".join(map(str, _below(_raylet_of(added[int(number)]))))
-        print(f"> {answer}", flush=True)
+            return str(len(added) - 1)
+        if order == "alive":
+            return " ".join(str(k) for k in range(len(added)) if k not in gone)
+        if order == "pids":
+            return " ".join(map(str, below(_raylet_of(added[int(number)]))))
+        assert order == "kill"
+        gone.add(int(number))
+        cluster.remove_node(added[int(number)], allow_graceful=False)
+        return ""
+
+    for line in sys.stdin:
+        order, _, number = line.strip().partition(" ")
+        try:
+            print(f"> {obey(order, number)}", flush=True)
+        except Exception as error:
+            print(f"! {type(error).__name__}: {error}".replace("\n", " "), flush=True)
     cluster.shutdown()
 
 
@@ -146,7 +161,7 @@ def _raylet_of(node: Any) -> int:
     return found
 
 
-def _below(process: int) -> list[int]:
+def below(process: int) -> list[int]:
     """It and its descendants, the oldest first."""
     done = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True)
     children: dict[int, list[int]] = {}
