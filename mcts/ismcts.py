@@ -18,7 +18,7 @@ and how a mover chooses decides what it is:
 
     select=regret    by regret matching; the result is the average strategy. With worlds=policy this is Online Outcome Sampling, which
                      approaches an equilibrium of a two-player zero-sum game as simulations grow. A baseline lowers the variance, and
-                     no regret falls below 0, as in CFR+, which measured better.
+                     no regret falls below 0, as in CFR+, which measured better though nothing is proven of it with samples.
     select=ucb       by UCB1; the result is the share of visits. With worlds=uniform this is information set Monte Carlo tree search.
 
 Cowling, Powley and Whitehouse, "Information set Monte Carlo tree search" (2012); Lisý, Lanctot and Bowling, "Online Monte Carlo
