@@ -323,7 +323,7 @@ def make_net(
     )
 
 
-DEPTH_LIMITED = ("minimax", "maxn", "expectiminimax", "alphabeta")
+DEPTH_LIMITED = ("minimax", "maxn", "expectiminimax", "alphabeta", "pimc")
 """Searches that value by EVAL what lies beyond their depth."""
 
 OWN: dict[str, Callable[..., Thinker]] = {
@@ -413,7 +413,7 @@ def lack_of_eval(player: Player) -> str:
         matters, other = resolved["rollout"] < 1 or resolved["rollout_plies"] > 0, "uct with whole random games"
     elif kind in DEPTH_LIMITED:
         plies = (resolved["depth"] or 0) * (1 if rules.chance is None else 2)  # a depth does not count what chance does
-        matters, other = plies < rules.max_plies, "uct:sims=1000"
+        matters, other = plies < rules.max_plies, "ismcts" if rules.hides_information else "uct:sims=1000"
     else:
         return ""
     if not matters or resolved["eval"] is not None or any(rules.feature_weights or ()):
