@@ -3,6 +3,7 @@
     random · human · minimax:depth=4 · maxn:depth=3 · expectiminimax:depth=2 · alphabeta:depth=6
     alphabeta:ms=100,eval=PATH · uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver
     uci:"stockfish",ms=100 · gtp:"gnugo --mode gtp"
+    cfr:iterations=1000 · ismcts:sims=1000 · pimc:worlds=20         where information is hidden
 
 `python -m arena players` lists the kinds and their options. This project's own searches are the functions `make_…` below. Each file of
 `arena/engines/` that defines a function `player` is one more kind, named after the file.
@@ -339,7 +340,7 @@ def make_net(
     )
 
 
-DEPTH_LIMITED = ("minimax", "maxn", "expectiminimax", "alphabeta")
+DEPTH_LIMITED = ("minimax", "maxn", "expectiminimax", "alphabeta", "pimc")
 """Searches that value by EVAL what lies beyond their depth."""
 
 OWN: dict[str, Callable[..., Thinker]] = {
@@ -429,7 +430,7 @@ def lack_of_eval(player: Player) -> str:
         matters, other = resolved["rollout"] < 1 or resolved["rollout_plies"] > 0, "uct with whole random games"
     elif kind in DEPTH_LIMITED:
         plies = (resolved["depth"] or 0) * (1 if rules.chance is None else 2)  # a depth does not count what chance does
-        matters, other = plies < rules.max_plies, "uct:sims=1000"
+        matters, other = plies < rules.max_plies, "ismcts" if rules.hides_information else "uct:sims=1000"
     else:
         return ""
     if not matters or resolved["eval"] is not None or any(rules.feature_weights or ()):

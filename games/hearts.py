@@ -15,7 +15,7 @@ import numpy as np
 
 from base.seeds import below
 from games import CHANCE, Rules
-from games.types import Actions, Features, GameState, Rng
+from games.types import Actions, Features, GameState, Planes, Rng
 
 RANKS, SUITS = "23456789TJQKA", "CDHS"
 CLUBS, DIAMONDS, HEARTS, SPADES = range(4)
@@ -200,6 +200,22 @@ def game(players: Literal[3, 4] = 4, ranks: Annotated[int, range(3, 14)] = 13) -
                 path[i] = view.events[player, i]
         return deck + 1 + int(view.played)
 
+    def observe(state: GameState, player: int, planes: Planes) -> None:
+        """Cards in the own hand, on the table, and by player from the viewer on: played, and impossible after a suit not followed."""
+        for rank in range(ranks):
+            for suit in range(4):
+                planes[0, rank, suit] = state.hand[player, rank, suit]
+                if state.player[rank, suit] >= 0:
+                    planes[3 + (int(state.player[rank, suit]) - player) % players, rank, suit] = 1
+        for i in range(players):
+            seat = (player + i) % players
+            if state.table[seat]:
+                planes[1, (int(state.table[seat]) - 1) // 4, (int(state.table[seat]) - 1) % 4] = 1
+            for suit in range(4):
+                planes[3 + players + i, :, suit] = state.void[seat, suit]
+            planes[3 + 2 * players + i] = int(state.points[seat]) / all_points
+        planes[2] = state.broken
+
     def features(state: GameState, player: int, values: Features) -> None:
         total = 0
         for other in range(players):
@@ -238,8 +254,8 @@ def game(players: Literal[3, 4] = 4, ranks: Annotated[int, range(3, 14)] = 13) -
         seen_names=["dealt"],
         private=["hand"],
         resample=resample,
-        owned=["points", "table", "void"],
-        seats=["player", "leader"],
+        observe=observe,
+        observation=(3 + 3 * players, ranks, 4),
         features=features,
         feature_names=["points taken"],
         feature_weights=[-1],

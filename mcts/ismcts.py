@@ -16,9 +16,9 @@ Where worlds come from decides what is learned:
 
 and how a mover chooses decides what it is:
 
-    select=regret    by regret matching; the result is the average strategy. With worlds=policy this is Online Outcome Sampling, which
-                     approaches an equilibrium of a two-player zero-sum game as simulations grow. A baseline lowers the variance, and
-                     no regret falls below 0, as in CFR+, which measured better.
+    select=regret    by regret matching; the result is the average strategy. With worlds=policy this is Online Outcome Sampling, whose
+                     average approaches an equilibrium of a two-player zero-sum game as simulations grow. Two changes: a baseline lowers
+                     the variance; and no regret falls below 0, as in CFR+, which measured better, without a proof for samples.
     select=ucb       by UCB1; the result is the share of visits. With worlds=uniform this is information set Monte Carlo tree search.
 
 Cowling, Powley and Whitehouse, "Information set Monte Carlo tree search" (2012); Lisý, Lanctot and Bowling, "Online Monte Carlo

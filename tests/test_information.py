@@ -500,6 +500,14 @@ def test_exploit_refuses_games_that_hide_nothing():
     assert "exploit: expected a game that hides information, got nim:most=7" in found.stderr
 
 
+def test_determinization_warns_where_its_horizon_has_no_value():
+    with pytest.warns(
+        UserWarning, match=r"liars_dice.* has no features, so EVAL is 0 at every leaf of pimc .* or try ismcts"
+    ):
+        make_player("pimc:worlds=2,depth=2", load("liars_dice:faces=3"), ready=False)
+    make_player("pimc:worlds=2,depth=3", KUHN, ready=False)
+
+
 def test_both_sides_of_a_pair_get_the_same_deal(tmp_path):
     done = command("arena match kuhn_poker random cfr:iterations=9 --games 20 --workers 0 --records there", tmp_path)
     assert done.returncode == 0, done.stderr
