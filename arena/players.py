@@ -23,6 +23,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, TypeVar, get_type_hints
@@ -119,12 +120,11 @@ class ExactMover(Solver):
 
     def explain(self, state: Any) -> Choice:
         """The same with the value of every move and the line of best play, where the limit is large enough for them."""
-        try:
-            found = self.solve(state, "all")
-        except Unsolved:
-            return self.choose(state)
-        line = self.line(state, found.actions[0])
-        return replace(found.choice, pv=line, depth=len(line))
+        found = self.choose(state)
+        with suppress(Unsolved):
+            found = self.solve(state, "all").choice
+        line = self.line(state, found.action)
+        return replace(found, pv=line, depth=len(line))
 
 
 class Player:

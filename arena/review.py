@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,9 +32,11 @@ from base.page import document
 from classical.solvable import LATE, fits
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
+from games.choice import Choice
 from games.drawing import drawn, places, svg
 from games.formats.words import followed, words_of
 from games.record import GameRecord, make_record, read_records
+from mcts.player import TreePlayer
 
 NODES = 200_000  # of the solver, for a position
 LEAST = 0.05
@@ -114,6 +117,8 @@ class Ply:
     gives_away: float | None = None
     """Of the exact value, by the move played."""
     loss: float = 0.0
+    error: float = 0.0
+    """Twice the standard error of the mover's value, where random games make it."""
 
 
 @dataclass
@@ -145,15 +150,26 @@ def reviewed(game: Game, record: GameRecord, player: Player, nodes: int = NODES)
                 choice = player.choose(ply.state)
                 ply.best, ply.line = choice.action, choice.pv
                 ply.utilities = choice.utilities or vector(game, ply.mover, choice.value)
+                ply.error = error_of(player, choice)
             progress(number + 1, len(plies))
     for ply, after in itertools.pairwise(plies):
         if ply.mover in (None, CHANCE) or ply.action == ply.best or after.utilities is None or ply.utilities is None:
             continue
         assert ply.mover is not None
-        ply.loss = max(0.0, ply.utilities[ply.mover] - after.utilities[ply.mover])
+        loss = ply.utilities[ply.mover] - after.utilities[ply.mover]
+        ply.loss = loss if loss > math.hypot(ply.error, after.error) else 0.0
     if nodes and fits(game, LATE):
         _solve(game, plies, nodes)
     return Review(game, brief(player.text), tuple(record.players), plies)
+
+
+def error_of(player: Player, choice: Choice) -> float:
+    """Twice the standard error of a mean of random games; 0 where a search values positions otherwise, or has proven the value."""
+    thinker = player.thinker
+    if not isinstance(thinker, TreePlayer) or not thinker.search.settings.rollout or choice.proven:
+        return 0.0
+    visits = max((each.visits or 0 for each in choice.actions if each.action == choice.action), default=0)
+    return 2 * math.sqrt(max(1 - choice.value**2, 0.1) / max(visits, 1))
 
 
 def vector(game: Game, mover: int, value: float) -> tuple[float, ...]:

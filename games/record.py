@@ -356,6 +356,8 @@ def read_records(path: StrPath, game: Game) -> Iterator[GameRecord]:
     if path.suffix.lower() in (".pgn", ".sgf"):
         yield from (read_pgn if path.suffix.lower() == ".pgn" else read_sgf)(path, game)
         return
+    if not path.exists():
+        raise UserError(f"{path}: expected recorded games, found no such file or folder")
     with open(path, "rb") as head:
         is_log = head.read(len(LOG_MAGIC)) == LOG_MAGIC
     if not is_log:

@@ -185,7 +185,7 @@ def test_play_continues_after_a_draw_that_nobody_claimed(chess):
     there_and_back = "g1f3 g8f6 f3g1 f6g8 " * 3
     lines = chess.ask(f"position startpos moves {there_and_back}e2e4", "go depth 2", until="bestmove")
     assert "none" not in lines[-1]
-    lines = chess.ask("position fen 7k/8/8/8/8/8/8/K6R w - - 100 90", "go depth 2", until="bestmove")
+    lines = chess.ask("position fen 7k/8/8/8/8/8/8/K5R1 w - - 100 90", "go depth 2", until="bestmove")
     assert "none" not in lines[-1]
 
 
@@ -220,7 +220,8 @@ def test_what_is_wrong_is_one_line_and_leaves_the_position_alone(chess, line, wo
     assert len(lines) == 2
     assert lines[0].startswith("info string error: ")
     assert words in lines[0]
-    assert chess.ask("go depth 3", until="bestmove")[-1].startswith("bestmove g5g7")
+    answer = chess.ask("go depth 3", until="bestmove")[-1]
+    assert answer.startswith("bestmove (none)" if line.startswith("position") else "bestmove g5g7")
 
 
 def test_a_wrong_player_is_one_line_with_exit_code_2():
@@ -328,6 +329,16 @@ def test_our_own_arena_plays_it():
         state = game.result(state, choice.action)
         player.advance(choice.action)
     player.thinker.stop()
+
+
+def test_no_move_of_another_position_follows_a_position_that_was_refused(chess):
+    chess.ask("ucinewgame", "isready", until="readyok")
+    for refused in ("position fen 8/8/8/8/8/8/8/KQk5 w - - 0 1", "position startpos moves e2e5", "position nowhere"):
+        assert (
+            chess.ask("position startpos moves e2e4", refused, "go depth 2", until="bestmove")[-1] == "bestmove (none)"
+        )
+    found = chess.ask("position startpos moves e2e4", "go depth abc", until="bestmove")  # at once, not without a limit
+    assert found[-1] != "bestmove (none)" and any("info string error" in line for line in found)
 
 
 def test_python_chess_plays_it_by_the_clock():

@@ -10,6 +10,7 @@ from miniature import run, weights
 
 from base.errors import UserError
 from train.budget import Budget
+from train.names import folder_of
 from train.run import opened, read_budget
 from train.run_reader import find
 from train.seal import hash_of_configuration
@@ -160,10 +161,20 @@ def test_a_report_does_not_execute_the_rules_of_another_users_run(copied: Path, 
     assert find(str(copied), rules=str(rules)).game is not None and (tmp_path / "EXECUTED").exists()
 
 
-@pytest.mark.parametrize("name", [".", ".."])
+@pytest.mark.parametrize("name", [".", "..", "", " "])
 def test_a_run_is_not_called_like_a_folder(name: str) -> None:
-    with pytest.raises(UserError, match="run: expected a name, got '"):
-        run(Path(name))
+    with pytest.raises(UserError, match="run: expected a name or a folder's path, got '"):
+        folder_of(name)
+
+
+def test_a_path_through_a_folder_that_is_not_there_leads_nowhere_else(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "keep").touch()
+    monkeypatch.chdir(tmp_path / "inside")
+    assert folder_of("a/../b/c") == Path("b/c")
+    with pytest.raises(UserError, match="expected a run, or a new or empty folder for one; it holds"):
+        run(folder_of("a/../../../" + tmp_path.name))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["inside", "keep"]
 
 
 def test_a_folder_of_something_else_is_no_run(tmp_path: Path) -> None:

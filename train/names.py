@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -11,10 +12,10 @@ RUNS = Path("runs")
 
 
 def folder_of(name: str) -> Path:
-    """`runs/NAME`; a path is taken as it is."""
-    if not name or not name.isprintable() or name in (".", ".."):
-        raise UserError(f"run: expected a name, got {short(name)!r}")
-    return Path(name) if "/" in name else RUNS / name
+    """`runs/NAME`; a path is taken as it is, but for `..`, which could lead out of a folder that is not there yet."""
+    if not name.strip() or not name.isprintable() or name in (".", ".."):
+        raise UserError(f"run: expected a name or a folder's path, got {short(name)!r}")
+    return Path(os.path.normpath(name)) if "/" in name else RUNS / name
 
 
 def name_for(game: str) -> str:

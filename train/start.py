@@ -41,14 +41,23 @@ DEFAULT = Budget(minutes=10)
 def show(options: argparse.Namespace) -> int:
     """The configuration that this command line gives a run."""
     game = load(options.game)
-    print(shown(configuration(game, options, stored(folder_of(options.run or name_for(game.name))))))
+    before = stored(folder_of(named(options.run, game)))
+    config = configuration(game, options, before)
+    if before is None:
+        check(config, game)
+    print(shown(config))
     return 0
+
+
+def named(run: str | None, game: Game) -> str:
+    """The run's name: the given one, or that of the game."""
+    return name_for(game.name) if run is None else run
 
 
 def start(options: argparse.Namespace) -> int:
     game = load(options.game)
     game.must_be_open("train")
-    name = options.run or name_for(game.name)
+    name = named(options.run, game)
     before = stored(folder_of(name))
     config = configuration(game, options, before)
     budget = (

@@ -174,7 +174,7 @@ class PageServer(ThreadingHTTPServer):
                 raise UserError("tables: expected the file's content in base64")
             records = read(name, content, game)
             if number >= len(records):
-                raise UserError(f"{short(name)}: expected a game up to {len(records) - 1}, got {number}")
+                raise UserError(f"{short(name)}: expected game 1 to {len(records)}, got {number + 1}")
             return records, short(name), number
         if name not in {each["name"] for each in self.choosing.runs()}:
             raise Missing(f"unknown run '{short(name)}'")

@@ -38,6 +38,8 @@ class Found:
     choice: Choice
     lines: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """The expected line behind each of the best candidates, the candidate first."""
+    is_to_the_end: bool = True
+    """Values called exact are those of the game; else those of a search to some depth."""
 
 
 def analyst(text: str, game: Game) -> Player:
@@ -122,7 +124,7 @@ def _deepening(thinker: AlphaBeta, state: GameState) -> Iterator[Found]:
             wait = EVERY if thread.is_alive() else 0
             if search.roots:
                 choice = search.choice(time.perf_counter() - start)
-                yield Found(choice, {choice.action: choice.pv})
+                yield Found(choice, {choice.action: choice.pv}, is_to_the_end=False)
     finally:
         search.stop()
         thread.join()
@@ -238,6 +240,10 @@ def as_data(game: Game, state: GameState, found: Found) -> dict[str, Any]:
                 "value": each.value,
                 "utilities": each.utilities or _of_mover(game, mover, each.value),
                 "bound": each.bound,
+                "proven": each.bound == "exact"
+                and (
+                    found.is_to_the_end or (choice.proven and (each is choice.actions[0] or abs(each.value or 0) == 1))
+                ),
                 "visits": each.visits,
                 "prior": each.prior,
                 "line": list(found.lines.get(each.action, ())),

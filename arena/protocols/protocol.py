@@ -319,5 +319,8 @@ def loaded(spec: str, text: str, check: Callable[[Game], object]) -> Analyst:
 
 def describe(error: Exception) -> str:
     """In one line."""
-    text = str(error) if isinstance(error, UserError | OSError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}"
+    else:
+        text = str(error) if isinstance(error, UserError | OSError) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())[:1000]

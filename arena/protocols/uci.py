@@ -4,8 +4,9 @@
     options    MultiPV, Ponder, UCI_ShowWDL, Move Overhead; Hash and Threads where the player has them; `Player`, its whole text;
                and each option of the player under its own name
 
-What is unknown or illegal is one line `info string`, and changes nothing. A position that our rules count as drawn by repetition or by
-fifty moves, where the other program plays on, is searched as if it had no history.
+What is unknown or illegal is one line `info string`, and changes nothing; after a `position` that is refused, `go` is answered by no
+move. A position that our rules count as drawn by repetition or by fifty moves, where the other program plays on, is searched as if it
+had no history.
 
 The protocol: Stefan Meyer-Kahlen, 2006.
 """
@@ -47,6 +48,7 @@ class Uci(Protocol):
         super().__init__(spec, text)
         self.lines, self.shows_wdl = 1, False
         self._given: tuple[str, tuple[str, ...]] | None = None  # the position, in words
+        self._was_refused = False  # the last one
         self._after_ponder: float | None = None  # seconds, from ponderhit on
 
     def check(self, game: Game) -> None:
@@ -166,6 +168,7 @@ class Uci(Protocol):
         assert self.analyst is not None
         self.analyst.new_game()
         self.position = self._given = None
+        self._was_refused = False
 
     def loaded(self) -> None:
         self._given = None if self.position is None else self._given
@@ -173,6 +176,11 @@ class Uci(Protocol):
     # ── positions ──
 
     def _position(self, words: list[str]) -> None:
+        self._was_refused = True
+        self._take_position(words)
+        self._was_refused = False
+
+    def _take_position(self, words: list[str]) -> None:
         if not words:
             raise UserError("position: expected startpos or fen, got nothing")
         at = words.index("moves") if "moves" in words else len(words)
@@ -216,6 +224,10 @@ class Uci(Protocol):
     def _go(self, words: list[str]) -> None:
         from games.choice import Limits
 
+        if self._was_refused:
+            self.complain("go: expected a position that was understood; the last one was refused")
+            self.service.send("bestmove (none)")
+            return
         self.position = self.revived(self.the_position())
         given, moves = self._limits(words)
         here = self.position.state
@@ -258,6 +270,8 @@ class Uci(Protocol):
                         given[word] = max(given[word], 0 if word == "movetime" else 1)
                 except UserError as error:
                     self.complain(describe(error))
+                    if word in ("depth", "nodes", "mate", "movestogo", "movetime"):
+                        given[word] = 1  # an answer, instead of a search without this limit
             elif word == "searchmoves":
                 is_moves = True
             elif is_moves:

@@ -234,6 +234,8 @@ class Game:
     # ── names and text ──
 
     def name_of(self, action: int) -> str:
+        if not 0 <= action < self.actions:
+            raise UserError(f"action: expected 0 to {self.actions - 1}, got {action}")
         return self.names[action]
 
     def id_of(self, text: str) -> int | None:
@@ -270,6 +272,8 @@ class Game:
 
     def play(self, text: str, start: GameState | None = None) -> GameState:
         """The position after actions given by name, separated by spaces, from `start` or the beginning."""
+        if not isinstance(text, str):
+            raise UserError(f"moves: expected their names as one text, got {type(text).__name__}")
         state = self.initial() if start is None else start
         for ply, word in enumerate(text.split()):
             legal = self.legal_actions(state)

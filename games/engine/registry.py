@@ -63,6 +63,8 @@ def summary_of(name: str) -> str:
 
 def load(text: str) -> Game:
     """The game that `text` names."""
+    if not isinstance(text, str):
+        raise UserError(f"game: expected its name as text, got {type(text).__name__}")
     if not text.isprintable():
         raise UserError(f"unknown game {short(text)!r}")
     where, options = split(text)

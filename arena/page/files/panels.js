@@ -91,7 +91,7 @@ export function candidates(state, found, viewer, hover) {
   const head = el("tr", {}, el("th", {}, "move"), el("th", {}, "value"), has("visits") ? el("th", {}, "visits") : null, has("prior") ? el("th", {}, "policy") : null, el("th", {}, ""));
   const body = rows.map((row, i) => {
     const utility = row.utilities ? row.utilities[viewer] : viewer === found.mover ? row.value : null;
-    const bound = row.bound === "upper" || row.bound === "lower" ? "≈" : row.bound === "exact" && found.proven ? "=" : "";
+    const bound = row.bound === "upper" || row.bound === "lower" ? "≈" : row.proven ? "=" : "";
     return el(
       "tr",
       { class: i === 0 ? "best" : has("visits") && row.visits < 0.01 * found.candidates[0].visits ? "few" : "", onclick: () => hover.play(row.action), onmouseenter: () => row.line.length && hover.show(row.line.slice(0, 12)) },
