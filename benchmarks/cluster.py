@@ -51,6 +51,9 @@ def main(argv: Sequence[str]) -> int:
     added = parser.command("throughput", run_throughput, "self-play on a private cluster against local workers")
     added.add_argument("--games", type=int, default=300, metavar="N", help="of each turn")
     added.add_argument("--turns", type=int, default=5, metavar="N", help="of each of the two, in turns")
+    added.add_argument(
+        "--simulations", type=int, default=64, metavar="N", help="of a full search; fast ones have a quarter"
+    )
     added = parser.command("failures", run_failures, "kills and stops in tiny runs: equal records and weights")
     added.add_argument("--kills", type=int, default=50, metavar="N", help="of nodes")
     added.add_argument("--stops", type=int, default=20, metavar="N", help="of nodes and of worker processes, in turns")
@@ -198,7 +201,12 @@ def run_throughput(options: argparse.Namespace) -> int:
     from selfplay.workers import Setup, play_games
 
     game = load("connect_four")
-    setup = Setup(game.spec, SelfPlaySettings(simulations=64, fast_simulations=16), PUCT(), 1)
+    setup = Setup(
+        game.spec,
+        SelfPlaySettings(simulations=options.simulations, fast_simulations=-(-options.simulations // 4)),
+        PUCT(),
+        1,
+    )
     network = pack(resolve("connect_four/small", game))
     rates: dict[str, list[float]] = {"local": [], "cluster": []}
     costs: dict[str, list[float]] = {"local": [], "cluster": []}

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from base.errors import UserError
-from base.workers import Results, Task
+from base.workers import Results, Task, WorkerDied
 from cluster.figures import Figures
 from cluster.fingerprint import differences, fingerprint
 from cluster.leases import LEAST
@@ -158,7 +158,7 @@ class Coordinator:
             elif (member := self.members.get(event.link.name)) is None or member.link is not event.link:
                 pass  # of a node that was lost or refused
             elif isinstance(event, Lost):
-                self._lose(member, event.why, run)
+                self._lose(member, event, run)
             else:
                 self.waiting.pop(member.name, None)
                 self.free[member.name] = member
@@ -168,14 +168,16 @@ class Coordinator:
                 if run is not None and event.reply.run == run.number:
                     run.answered(member, event.reply)
 
-    def _lose(self, member: Member, why: str, run: Run[Any, Any] | None) -> None:
+    def _lose(self, member: Member, event: Lost, run: Run[Any, Any] | None) -> None:
         del self.members[member.name]
         for each in (self.waiting, self.free, self.figures.workers):
             each.pop(member.name, None)
         member.link.close()
-        self.report(f"node {member.name} is lost: {why}; others do its jobs")
+        self.report(f"node {member.name} is lost: {event.why}; others do its jobs")
         if run is not None:
             run.lost(member)
+        if event.is_for_good and not self.members:
+            raise WorkerDied(f"node {member.name}, the last one: {event.why}")
 
     def send(self, member: Member, order: Order, task: Any = None) -> None:
         member.link.send(order, task)

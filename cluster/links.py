@@ -47,6 +47,8 @@ class Lost(NamedTuple):
 
     link: Link
     why: str
+    is_for_good: bool = False
+    """Its own code raised it, and would again."""
 
 
 class Refused(NamedTuple):

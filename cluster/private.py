@@ -41,7 +41,8 @@ class PrivateCluster:
         need_ray()
         _use_loopback()  # this process will be a part of the cluster, too
         root = str(Path(__file__).resolve().parent.parent)
-        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        given = {**os.environ, **(environment or {})}
+        paths = [root, *filter(None, [given.get("PYTHONPATH")])]
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  until close()
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM.format(nodes=nodes)],
@@ -49,7 +50,7 @@ class PrivateCluster:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            env={**QUIET, **os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join(paths)},
+            env={**QUIET, **given, "PYTHONPATH": os.pathsep.join(paths)},
             start_new_session=True,  # Ctrl-C is for this process
         )
         self.address = self._answer()

@@ -146,7 +146,7 @@ class RayNodes:
         if link is not None:
             if not for_good:
                 self._known[key] = time.monotonic() + AGAIN
-            self._inbox.put(Lost(link, why))
+            self._inbox.put(Lost(link, why, for_good))
 
     def _name(self, address: str) -> str:
         """The address; with a number where several nodes share it."""

@@ -33,7 +33,7 @@ from cluster.coordinator import Coordinator, Patience
 from cluster.fingerprint import CODE, PACKAGES, differences, environment, fingerprint, hash_of_code, take_over
 from cluster.folder import FolderNodes, own_folder, serve, sessions
 from cluster.leases import FACTOR, MEASURED, Leases
-from cluster.links import Inbox
+from cluster.links import Inbox, Lost
 from cluster.node import POLL, Node, Order, Reply, hash_of
 from cluster.options import add_workers, opened_workers
 from games import load
@@ -228,6 +228,17 @@ def test_the_last_node_is_killed_and_another_one_comes() -> None:
             threading.Timer(0.3, nodes.add).start()
 
         assert sorted(when(3, exchange, workers.run(Squares(0.02), range(30)))) == squares(30)
+
+
+def test_a_run_ends_where_the_last_node_cannot_do_the_task_and_would_fail_again() -> None:
+    with cluster(count=1) as (workers, nodes, _):
+
+        def fail() -> None:
+            nodes.links[0].close()
+            workers.inbox.put(Lost(nodes.links[0], "No module named 'mine'", is_for_good=True))
+
+        with pytest.raises(WorkerDied, match="node node0, the last one: No module named 'mine'"):
+            when(2, fail, workers.run(Squares(0.02), range(30)))
 
 
 def test_idle_nodes_take_the_oldest_jobs_of_a_slow_one() -> None:
