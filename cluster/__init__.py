@@ -14,3 +14,5 @@ folder        nodes that share a folder
 
 Docs: docs/cluster.md. Ray is the extra `[cluster]`; it is imported where a Ray cluster is used, and nowhere else.
 """
+
+import base  # first: Ctrl-C during the other imports
