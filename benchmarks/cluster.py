@@ -23,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ def main(argv: Sequence[str]) -> int:
 
 @dataclass(frozen=True)
 class Records:
-    """A task that nobody works at: the simulation answers."""
+    """A task without workers: the simulation answers."""
 
     in_hand: int = 3
 
@@ -355,7 +356,7 @@ def train(folder: Path, games: int, workers: Any) -> None:
     launch(str(folder), config, Budget(games=games), lambda: opened(workers), quiet=True)
 
 
-class Disturbance:
+class Disturbance(ABC):
     """A thread that does harm so many times, at random moments."""
 
     def __init__(self, private: Any, rng: Rng) -> None:
@@ -385,8 +386,8 @@ class Disturbance:
         except Exception as error:
             self.error = error
 
-    def harm(self, node: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def harm(self, node: int) -> None: ...
 
 
 class Kills(Disturbance):

@@ -19,7 +19,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,8 +27,8 @@ from arena.page.server import PageServer
 from arena.page.table import Table
 from base.errors import Arguments, UserError, run_command
 from base.seeds import Rng, below, generator
+from benchmarks.screenshot import BROWSERS
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 GAMES = ("chess", "go:size=9,komi=7.5", "checkers", "backgammon", "dots_and_boxes:players=3", "connect_four")
 KEYS = ("ArrowLeft", "ArrowRight", "Escape", "h", "f", "u", "Enter", "Tab")
 
@@ -51,8 +51,9 @@ TIMED = """
 
 
 @contextmanager
-def serving() -> Iterator[PageServer]:
-    server = PageServer(0)
+def serving(games: Iterable[str] = ()) -> Iterator[PageServer]:
+    """The page's server on a thread of its own; `games` as on the command line."""
+    server = PageServer(0, tuple(games))
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
         yield server

@@ -444,7 +444,7 @@ def test_a_lost_node_leaves_no_lease_and_a_silent_one_none_that_is_live() -> Non
     assert leases.expire_all("a") == [(0, "a"), (1, "a"), (2, "a")] and leases.is_live(2)
     assert leases.lose("a") == [0, 1, 2] and leases.nodes(0) == set() and leases.nodes(2) == {"b"}
     assert leases.lose("a") == []
-    leases.end(7, "nobody", 1.0)
+    leases.end(7, "unknown", 1.0)
     assert leases.median() == 0.0
 
 

@@ -14,7 +14,6 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from page_server import serving
 
 from arena.page.judging import verdict
 from arena.page.server import MOST_TABLES, PageServer
@@ -24,6 +23,7 @@ from arena.page.tree import Tree
 from arena.players import make_player
 from base.errors import UserError
 from base.seeds import below, generator
+from benchmarks.page import serving
 from classical.eval import default_eval
 from games import CHANCE, load
 from games.formats.pgn import CHESS

@@ -9,10 +9,10 @@ import time
 import playwright.sync_api as playwright
 import pytest
 from documents import ROOT
-from page_server import serving
 
 from arena.page.server import PageServer
 from base.seeds import below, generator
+from benchmarks.page import serving
 from games import CHANCE
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
