@@ -13,6 +13,7 @@ error but messages of the compiler. Exit code 1 where one of the laws is broken.
 from __future__ import annotations
 
 import argparse
+import gc
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,7 @@ def run_games(options: argparse.Namespace) -> int:
     try:
         for engine in engines:
             engine.ping()
+        gc.freeze()  # what is measured as lag is not this program's own
         for number in range(options.games):
             board, left = chess.Board(), [options.seconds, options.seconds]
             rng = generator(options.seed, "opening", number // 2)

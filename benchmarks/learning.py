@@ -6,6 +6,7 @@
 | column   | what                                                                                           |
 |----------|------------------------------------------------------------------------------------------------|
 | step     | a whole step: gathering, learning, and what is between                                          |
+| threads  | of this process; `2 × 1`: two workers with a thread each, which compute half of each batch (`learning.shards=2`) |
 | gather   | its share spent on the batch: positions replayed, turned by symmetries, targets                 |
 | mean     | its share spent on the running mean of the weights                                              |
 | optimize | its share spent on the optimizer and the length of the gradient                                 |
@@ -24,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from base.errors import Arguments, run_command
-from base.local_workers import cores
+from base.local_workers import Processes, cores
+from base.workers import InProcess, Workers
 from games import load
 from mcts.puct import PUCT
 from nets import make_net
@@ -32,6 +34,7 @@ from nets.inference import cpu_has_bf16
 from selfplay.play import GameQueue
 from selfplay.settings import SelfPlaySettings
 from train.learner import Learner, LearningSettings
+from train.shards import gradient_of
 from train.window import Window, WindowSettings, check
 
 GAMES = 64
@@ -53,11 +56,12 @@ def main(argv: Sequence[str]) -> int:
         + "".join(f"{part:>10}" for part in PARTS)
         + f"{'ratio':>8}"
     )
+    several = sorted({1, min(2, cores())})
     for text in options.nets:
         sides = [
-            Side(game, text, precision, threads, window)
+            Side(game, text, precision, *each, window)
             for precision in (("fp32", "bf16") if cpu_has_bf16() else ("fp32",))
-            for threads in sorted({1, min(2, cores())})
+            for each in [(threads, 1) for threads in several] + [(1, shards) for shards in several if shards > 1]
         ]
         for side in sides:
             side.learn(3)  # warms up
@@ -68,6 +72,7 @@ def main(argv: Sequence[str]) -> int:
         first = sides[0].step()
         for side in sides:
             print(side.row(first), flush=True)
+            side.workers.close()
     return 0
 
 
@@ -89,9 +94,11 @@ def played(game: Any) -> Window:
 class Side:
     """A learner whose parts are timed."""
 
-    def __init__(self, game: Any, text: str, precision: Any, threads: int, window: Window) -> None:
-        self.text, self.precision, self.threads, self.window = text, precision, threads, window
-        settings = LearningSettings(precision=precision, threads=threads)
+    def __init__(self, game: Any, text: str, precision: Any, threads: int, shards: int, window: Window) -> None:
+        self.text, self.precision, self.window = text, precision, window
+        self.threads = f"{shards} × {threads}" if shards > 1 else str(threads)
+        self.workers: Workers = Processes(shards) if shards > 1 else InProcess()
+        settings = LearningSettings(precision=precision, threads=threads, shards=shards)
         self.learner = Learner(game, make_net(text, game, 1), settings)
         self.rng = np.random.default_rng(1)
         self.seconds: dict[str, float] = dict.fromkeys(PARTS, 0.0)
@@ -115,7 +122,9 @@ class Side:
         batch, times = self.window.batch, [time.perf_counter()]
         self.window.batch = self.timed("gather", batch)  # type: ignore[method-assign]
         try:
-            self.learner.learn(self.window, steps, self.rng, 0.0, lambda: times.append(time.perf_counter()))
+            with gradient_of(self.learner, self.workers) as gradient:
+                done = lambda: times.append(time.perf_counter())  # noqa: E731
+                self.learner.learn(self.window, steps, self.rng, 0.0, done, gradient=gradient)
         finally:
             self.window.batch = batch  # type: ignore[method-assign]
         self.steps += np.diff(times).tolist()

@@ -10,9 +10,11 @@ import torch
 from test_window import played
 
 from base.errors import UserError
+from base.local_workers import Processes, Threads
 from games import Game, load
 from nets import make_net
 from train.learner import Learner, LearningSettings
+from train.shards import cut, gradient_of
 from train.window import Batch, Window, WindowSettings, check
 
 GAME = load("tic_tac_toe")
@@ -178,3 +180,41 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
 def test_settings_that_make_no_sense_are_refused(make: Callable[[], Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
         make()
+
+
+# ── in parts ──
+
+
+def test_a_step_in_parts_has_the_same_bits_whoever_computes_them() -> None:
+    window = window_of(GAME)
+    one, two, three = (learner_of("resnet:1x8", shards=4, threads=1, auxiliary=("reply=0.15",)) for _ in range(3))
+    with Processes(2) as processes, Threads(3) as threads:
+        for learner, workers in ((one, None), (two, processes), (three, threads)):
+            for seed in range(2):
+                with gradient_of(learner, workers) as gradient:
+                    learner.learn(window, 3, np.random.default_rng(seed), 0.0, gradient=gradient)
+    assert_equal(one, two)
+    assert_equal(one, three)
+
+
+def test_gradient_losses_and_running_state_are_means_over_the_parts() -> None:
+    window = window_of(GAME)
+    learner, alone = learner_of("resnet:1x8", shards=2), learner_of("resnet:1x8")
+    batch = window.batch(np.random.default_rng(1), 32, {})
+    before = alone.flat_state()
+    with gradient_of(learner, None) as gradient:
+        losses = gradient(batch)
+    found = []
+    for part in cut(batch, 2):
+        alone.set_state(before)
+        alone.net.train()
+        found.append((alone.gradient(part), alone.flat_gradient(), alone.flat_state()))
+    came = losses, learner.flat_gradient(), learner.flat_state()
+    for mine, one, other in zip(came, *found, strict=True):
+        assert not np.array_equal(one, other)
+        np.testing.assert_allclose(mine, (one + other) / 2, rtol=1e-4, atol=1e-7)
+
+
+def test_parts_have_one_size() -> None:
+    with pytest.raises(UserError, match="shards: expected a divisor of the batch, 32, got 5"):
+        learner_of(shards=5)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -67,14 +67,19 @@ class LearningSettings:
     """bf16: the forward pass multiplies in bf16 (autocast), weights stay fp32. auto: bf16 where the processor has it."""
     threads: int = 2
     """Of torch while it learns. The bits depend on it, so it does not follow the machine."""
+    shards: int = 1
+    """Parts of a batch whose gradients the workers compute side by side; 1: this process alone learns. The bits depend on it, not on
+    how many workers there are."""
 
     def __post_init__(self) -> None:
-        require(self, "at least 1", lambda n: n >= 1, "batch", "threads")
+        require(self, "at least 1", lambda n: n >= 1, "batch", "threads", "shards")
         require(self, "a number above 0", lambda x: x > 0, "rate", "clip")
         require(self, "0 to 1", lambda x: 0 <= x <= 1, "cooldown", "rate_end", "search_share")
         require(self, "at least 0 and below 1", lambda x: 0 <= x < 1, "mean")
         require(self, "at least 0", lambda x: x >= 0, "warmup", "weight_decay", "value_weight")
         auxiliary_weights(self.auxiliary)
+        if self.batch % self.shards:
+            raise UserError(f"shards: expected a divisor of the batch, {self.batch}, got {self.shards}")
 
     def rate_at(self, step: int, progress: float) -> float:
         """The rate of a step, at a share `progress` of the budget."""
@@ -132,7 +137,7 @@ class Learner:
         """At step 0: a mean that equals the net, an optimizer without memory."""
         self.steps = 0
         self.mean: Net = copy.deepcopy(self.net).eval().requires_grad_(False)
-        weights = [weight for _, weight in self._named_weights()]
+        weights = self._all_weights()
         plain = [each for each in weights if each.dim() > 1]
         spared = [each for each in weights if each.dim() <= 1]
         decay = self.settings.weight_decay
@@ -152,9 +157,10 @@ class Learner:
         progress: float | Callable[[], float],
         on_step: Callable[[], object] = lambda: None,
         has_time: Callable[[], bool] = lambda: True,
+        gradient: Callable[[Batch], Array] | None = None,
     ) -> Learned:
         """So many steps on batches drawn from the window, fewer without time. `progress` is the share of the budget that is used up, or
-        a function of it where the clock decides."""
+        a function of it where the clock decides. `gradient`: where it is computed by others (train/shards.py)."""
         sums = np.zeros(len(self.losses.weights) + 2)
         rate, first = math.nan, self.steps
         before = self._weights()
@@ -163,40 +169,53 @@ class Learner:
         with reproducible(self.settings.threads):
             while self.steps < first + steps and has_time():
                 rate = self.settings.rate_at(self.steps, progress() if callable(progress) else progress)
-                sums += self._step(window.batch(rng, self.settings.batch, extra), rate)
+                batch = window.batch(rng, self.settings.batch, extra)
+                sums += self._step(batch, rate, gradient or self.gradient)
                 on_step()
         done = self.steps - first
-        *means, entropy, gradient = (sums / done if done else np.full(len(sums), np.nan)).tolist()
+        *means, entropy, length = (sums / done if done else np.full(len(sums), np.nan)).tolist()
         losses = dict(zip(self.losses.weights, means, strict=True))
         after = self._weights()
-        length = float(after.norm())
-        update = float((after - before).norm()) / max(length, 1e-12)
-        return Learned(losses, self.losses.total(losses), entropy, gradient, rate, length, update, self.steps)
+        size = float(after.norm())
+        update = float((after - before).norm()) / max(size, 1e-12)
+        return Learned(losses, self.losses.total(losses), entropy, length, rate, size, update, self.steps)
 
     def _named_weights(self) -> Iterator[tuple[str, nn.Parameter]]:
         """Those of the net, then those of the auxiliary heads."""
         yield from self.net.named_parameters()
         yield from self.losses.heads.named_parameters(prefix="auxiliary")
 
+    def _all_weights(self) -> list[nn.Parameter]:
+        return [weight for _, weight in self._named_weights()]
+
+    def _running(self) -> list[Tensor]:
+        """The running state of batch normalization."""
+        return [each for each in self.net.buffers() if each.is_floating_point()]
+
     def _weights(self) -> Tensor:
         return torch.cat([each.detach().flatten() for each in self.net.parameters()])
 
-    def _step(self, batch: Batch, rate: float) -> list[float]:
+    def _step(self, batch: Batch, rate: float, gradient: Callable[[Batch], Array]) -> Array:
         """The losses in their order, the entropy of the policy targets, the length of the gradient."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.optimizer.zero_grad()
-        losses, entropy = self.losses_of(batch)
-        self.losses.total(losses).backward()  # type: ignore[no-untyped-call]
-        gradient = nn.utils.clip_grad_norm_([weight for _, weight in self._named_weights()], self.settings.clip)
-        if not torch.isfinite(gradient):
+        losses = gradient(batch)
+        length = nn.utils.clip_grad_norm_(self._all_weights(), self.settings.clip)
+        if not torch.isfinite(length):
             raise UserError(
-                f"step {self.steps}: expected a finite gradient, got {float(gradient)}; try a lower learning.rate"
+                f"step {self.steps}: expected a finite gradient, got {float(length)}; try a lower learning.rate"
             )
         self.optimizer.step()
         self.steps += 1
         self._follow()
-        return [float(each.detach()) for each in (*losses.values(), entropy, gradient)]
+        return np.append(losses, float(length))
+
+    def gradient(self, batch: Batch) -> Array:
+        """Sets the gradient of the weights; float64: the losses in their order and the entropy of the policy targets."""
+        self.optimizer.zero_grad()
+        losses, entropy = self.losses_of(batch)
+        self.losses.total(losses).backward()  # type: ignore[no-untyped-call]
+        return np.array([float(each.detach()) for each in (*losses.values(), entropy)])
 
     def losses_of(self, batch: Batch) -> tuple[dict[str, Tensor], Tensor]:
         """The losses by name, means over positions; and the entropy of the policy targets."""
@@ -232,6 +251,28 @@ class Learner:
                     mean.lerp_(now, 1 - stays)
                 else:
                     mean.copy_(now)
+
+    # ── to compute a gradient elsewhere (train/shards.py) ──
+
+    def flat_state(self) -> Array:
+        """float32: all weights, then the running state."""
+        return _flat([*self._all_weights(), *self._running()])
+
+    def set_state(self, state: Array) -> None:
+        _fill([*self._all_weights(), *self._running()], state)
+
+    def set_running_state(self, state: Array) -> None:
+        """Of a state, this part alone."""
+        _fill(self._running(), state[sum(each.numel() for each in self._all_weights()) :])
+
+    def flat_gradient(self) -> Array:
+        """float32: of all weights."""
+        return _flat([torch.zeros_like(each) if each.grad is None else each.grad for each in self._all_weights()])
+
+    def set_gradient(self, gradient: Array) -> None:
+        for weight in self._all_weights():
+            weight.grad = torch.empty_like(weight)
+        _fill([weight.grad for weight in self._all_weights() if weight.grad is not None], gradient)
 
     # ── to resume exactly there ──
 
@@ -284,6 +325,19 @@ def reproducible(threads: int) -> Iterator[None]:
     finally:
         torch.set_num_threads(before[0])
         torch.use_deterministic_algorithms(before[1])
+
+
+def _flat(tensors: Sequence[Tensor]) -> Array:
+    return torch.cat([each.detach().flatten() for each in tensors]).cpu().numpy()
+
+
+def _fill(tensors: Sequence[Tensor], flat: Array) -> None:
+    first = 0
+    with torch.no_grad():
+        for each in tensors:
+            part = torch.from_numpy(flat[first : first + each.numel()])
+            each.copy_(part.view(each.shape))
+            first += each.numel()
 
 
 def _tensors_of(net: nn.Module) -> Iterator[Tensor]:

@@ -53,6 +53,7 @@ from train.games import GameLog, games_of
 from train.learner import Learner
 from train.memory import forecast
 from train.run import Run, command_for
+from train.shards import gradient_of
 from train.state import Progress, newest
 from train.state import save as save_state
 from train.supervised import learn_from_games
@@ -84,7 +85,7 @@ def train(
 ) -> Progress:
     """Until the budget is spent; `workers` play the games. Without `evaluate` strength is not measured, without `media` TensorBoard has
     metrics alone. Where `on_iteration` returns True, the run ends; the same command resumes it."""
-    loop = Loop(run, log, evaluate, media)
+    loop = Loop(run, log, workers, evaluate, media)
     loop.restore()
     loop.checkpoint()
     loop.evaluate()
@@ -99,7 +100,7 @@ def train(
         return loop.progress
     log.say(forecast(run.config, loop.game, loop.learner.net.parameter_count, workers))
     while not loop.is_over():
-        games = loop.play(workers)
+        games = loop.play()
         if not games.records:
             log.say(f"{run.folder}: the time is up before a game is finished; a longer budget resumes the run")
             break
@@ -119,8 +120,10 @@ def train(
 class Loop:
     """The parts of the loop, and what they share."""
 
-    def __init__(self, run: Run, log: RunLog, evaluate: Evaluate | None, media: MediaMaker | None) -> None:
-        self.run, self.config, self.log = run, run.config, log
+    def __init__(
+        self, run: Run, log: RunLog, workers: Workers, evaluate: Evaluate | None, media: MediaMaker | None
+    ) -> None:
+        self.run, self.config, self.log, self.workers = run, run.config, log, workers
         self.game = load(self.config.game)
         net = make_net(self.config.net, self.game, self.config.seed)
         self.learner = Learner(self.game, net, self.config.learning, self.config.device, self.config.seed)
@@ -177,7 +180,9 @@ class Loop:
         """From random weights; or from recorded games, and that is saved. A function of the files and the configuration."""
         if not self.config.supervised.files:
             return
-        result = learn_from_games(self.game, self.learner, self.config.supervised, self.config.seed, self.log)
+        result = learn_from_games(
+            self.game, self.learner, self.config.supervised, self.config.seed, self.log, self.workers
+        )
         self.learner.begin_again()
         self.log.say(f"{self.run.folder}: {result}")
         self.observer.pretrained(result.metrics())
@@ -232,14 +237,14 @@ class Loop:
 
     # ── the parts of an iteration ──
 
-    def play(self, workers: Workers) -> Checked:
+    def play(self) -> Checked:
         """The games of this iteration, by number; those that a killed run has left are not played again. Where the time is limited,
         those that it suffices for: when it is nearly over none is begun, in the end none is waited for."""
         first = self.progress.iterations * self.config.games
         numbers = range(first, first + self.config.games)
         kept = GameLog(self.run.games, self.progress.iterations, self.game, self._net, self.log.say)
         missing, work = [number for number in numbers if number not in kept.games], WorkCounts()
-        began, block = time.monotonic(), self.run.budget.block(self.seconds, self._learning)
+        workers, began, block = self.workers, time.monotonic(), self.run.budget.block(self.seconds, self._learning)
         end = began + self.run.budget.left(self.seconds)
         cut = began + (end - began) / (1 + self._learning)
 
@@ -299,7 +304,9 @@ class Loop:
         with self.log.counter(steps, "learning", "step") as count, self.observer.clock.of("learning"):
             began = time.monotonic()
             end = began + budget.left(self.seconds)
-            learned = self.learner.learn(self.window, steps, rng, share, count, lambda: time.monotonic() < end)
+            with gradient_of(self.learner, self.workers) as gradient:
+                has_time = lambda: time.monotonic() < end  # noqa: E731
+                learned = self.learner.learn(self.window, steps, rng, share, count, has_time, gradient)
             if self._playing > 1.0:
                 self._learning = (time.monotonic() - began) / self._playing
         self.observer.learned(learned.metrics() | self.window.metrics(draws=self.learner.steps * batch))

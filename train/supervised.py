@@ -20,12 +20,14 @@ import numpy as np
 
 from base.errors import UserError
 from base.seeds import derive
+from base.workers import Workers
 from classical.eval import Judged, judge
 from games import CHANCE, Game
 from games.record import GameRecord
 from monitor.log import RunLog
 from train.learner import Learner
 from train.recorded import SupervisedSettings, hash_of_moves, recorded
+from train.shards import gradient_of
 from train.window import Window, check
 
 Array = np.ndarray[Any, Any]
@@ -67,8 +69,10 @@ class Pretraining:
         return found | self.judged.metrics("supervised/value")
 
 
-def learn_from_games(game: Game, learner: Learner, settings: SupervisedSettings, seed: int, log: RunLog) -> Pretraining:
-    """As many steps as the settings have."""
+def learn_from_games(
+    game: Game, learner: Learner, settings: SupervisedSettings, seed: int, log: RunLog, workers: Workers | None = None
+) -> Pretraining:
+    """As many steps as the settings have. `workers` compute gradients, where they are computed in parts."""
     records = recorded(game, settings)
     taught: tuple[list[GameRecord], list[GameRecord]] = [], []  # learned from; held back
     for record in records:
@@ -81,11 +85,12 @@ def learn_from_games(game: Game, learner: Learner, settings: SupervisedSettings,
     before = judged_on(held, learner)[1]
     steps = max(1, int(settings.epochs * len(window) / learner.settings.batch))
     rng = np.random.default_rng(derive(seed, "supervised"))
-    with log.counter(steps, "learning from recorded games", "step") as count:
+    counted = log.counter(steps, "learning from recorded games", "step")
+    with counted as count, gradient_of(learner, workers) as gradient:
         for part in range(PARTS):
             now = steps * (part + 1) // PARTS - steps * part // PARTS
             if now:
-                learner.learn(window, now, rng, part / PARTS, count)
+                learner.learn(window, now, rng, part / PARTS, count, gradient=gradient)
     value, top, error = judged_on(held, learner)
     return Pretraining(window.games, len(window), held.games, value, top, error, before)
 
