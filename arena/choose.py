@@ -12,6 +12,7 @@ import argparse
 import functools
 import json
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +55,8 @@ class Choosing:
     player: PackedPlayer
     in_hand: int = 1
 
-    def prepare(self) -> None:
-        pass
+    def prepared(self, workers: int) -> AbstractContextManager[Choosing]:
+        return nullcontext(self)
 
     def worker(self) -> Worker[str, str]:
         game = load(self.spec)

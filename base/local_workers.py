@@ -27,7 +27,7 @@ import threading
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -118,13 +118,14 @@ class _LocalWorkers:
         known: Jobs[T, R] = Jobs(jobs, AHEAD * self.size * task.in_hand, ordered)
         sent = b""
         begun: set[_Member] = set()
+        prepared = ExitStack()
         try:
             self._end([each for each in self._members if not each.is_alive()])  # killed since the last run
             while True:
                 # Workers get their next job before the caller gets a result: it may take its time.
                 while self._has_room(task) and (job := known.take()) is not None:
                     if not sent:
-                        task.prepare()
+                        task = prepared.enter_context(task.prepared(self.size))
                         sent = task_message(task)
                     member = self._least_busy()
                     if member not in begun:
@@ -145,6 +146,7 @@ class _LocalWorkers:
                     return
         finally:
             self._end([each for each in self._members if each.jobs])
+            prepared.close()
             self._is_running = False
 
     def _note_stopped(self, members: Iterable[_Member]) -> None:

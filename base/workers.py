@@ -24,6 +24,7 @@ held up by a job that has not come.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -63,8 +64,9 @@ class Task(Protocol[J_in, R_out]):
     def in_hand(self) -> int:
         """How many jobs a worker can make use of at once."""
 
-    def prepare(self) -> None:
-        """Called once before workers start that share a disk with this process: compile into the cache, so that not all of them do."""
+    def prepared(self, workers: int) -> AbstractContextManager[Task[J_in, R_out]]:
+        """The task as so many workers on the machine of this process get it. Entered once before they start: compile into the cache, so
+        that not all of them do; start what they share. Left when the run is over."""
 
     def worker(self) -> Worker[J_in, R_out]:
         """Called once in each worker."""
@@ -103,8 +105,8 @@ class Calls(Generic[J, R]):
     initializer: Callable[[], object] | None = None
     in_hand: int = 1
 
-    def prepare(self) -> None:
-        pass
+    def prepared(self, workers: int) -> AbstractContextManager[Task[J, R]]:
+        return nullcontext(self)
 
     def worker(self) -> Worker[J, R]:
         if self.initializer is not None:

@@ -25,7 +25,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,8 +74,8 @@ class Records:
 
     in_hand: int = 3
 
-    def prepare(self) -> None:
-        pass
+    def prepared(self, workers: int) -> AbstractContextManager[Any]:
+        return nullcontext(self)
 
     def worker(self) -> Caller[int, int]:
         raise AssertionError("simulated")

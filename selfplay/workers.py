@@ -14,6 +14,7 @@ at the end none has much more left than the others.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,9 +23,10 @@ from base.workers import Workers
 from checkpoints import Packed, has_compiled_form, ready
 from games import Game, load
 from games.engine.registry import files_of
-from mcts.search import BatchEvaluator, CompiledNetwork
+from mcts.search import BatchEvaluator, CompiledNetwork, is_compiled
 from mcts.settings import SearchSettings
 from selfplay.play import GameQueue, WorkCounts
+from selfplay.served import NetworkServer, ServedNetwork
 from selfplay.settings import SelfPlaySettings
 
 AHEAD = 2  # games that a worker has in hand beyond those it plays
@@ -54,14 +56,29 @@ class SelfPlay:
     """None: equal priors, and no values."""
     files: SentFiles
     """Of a game that is not one of the folder's."""
+    server: str = ""
+    """The address of a network that the workers of this machine share."""
 
     @property
     def in_hand(self) -> int:
         plays_one = self.network is None or has_compiled_form(self.network, self.setup.device)
         return (1 if plays_one else self.setup.settings.slots) + AHEAD
 
-    def prepare(self) -> None:
-        compile_for(self.setup, self.network)
+    @contextmanager
+    def prepared(self, workers: int) -> Iterator[SelfPlay]:
+        """On another device than the CPU, workers share one network. They then play as many games as fill two of its batches, one of
+        which is evaluated while the other one is being filled."""
+        setup, network = self.setup, self.network
+        compile_for(setup, network)
+        if network is None or setup.device == "cpu" or workers == 1:
+            yield self
+            return
+        game, slots = load(setup.game), setup.settings.slots
+        evaluate = ready(network, game, slots, setup.device, setup.precision)
+        assert not is_compiled(evaluate)
+        few = replace(setup, settings=replace(setup.settings, slots=min(slots, -(-2 * slots // workers))))
+        with NetworkServer(evaluate, slots, game) as server:
+            yield replace(self, setup=few, server=server.address)
 
     def worker(self) -> GameWorker:
         self.files.unpack()
@@ -79,9 +96,15 @@ class GameWorker:
         setup = task.setup
         game = load(setup.game)
         self._queue = GameQueue(game, setup.settings, setup.search, setup.seed)
-        self._queue.use(*network_of(setup, game, task.network))
+        self._queue.use(*self._network(task, game))
         self._numbers: dict[int, int] = {}  # of the jobs, by those of their games
         self._counted = WorkCounts()
+
+    def _network(self, task: SelfPlay, game: Game) -> tuple[CompiledNetwork | BatchEvaluator | None, str]:
+        if not task.server:
+            return network_of(task.setup, game, task.network)
+        assert task.network is not None
+        return ServedNetwork(task.server, game, task.setup.settings.slots), task.network.card.short
 
     def add(self, number: int, job: int) -> None:
         """`job` is the number of the game; the records have it, too."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from base.workers import Caller
 
@@ -17,8 +19,8 @@ class Squares:
     seconds: float = 0.0
     in_hand: int = 2
 
-    def prepare(self) -> None:
-        pass
+    def prepared(self, workers: int) -> AbstractContextManager[Any]:
+        return nullcontext(self)
 
     def worker(self) -> Caller[int, int]:
         return Caller(self.square)

@@ -100,9 +100,12 @@ class Sums:
     start: int
     in_hand: int = 3
 
-    def prepare(self) -> None:
+    @contextlib.contextmanager
+    def prepared(self, workers: int) -> "Iterator[Sums]":
         global prepared
         prepared += 1
+        yield self
+        prepared += 100
 
     def worker(self) -> "Summing":
         return Summing(self.start)
@@ -133,8 +136,8 @@ class Heavy:
 
     in_hand: int = 4
 
-    def prepare(self) -> None:
-        pass
+    def prepared(self, workers: int) -> "contextlib.AbstractContextManager[Heavy]":
+        return contextlib.nullcontext(self)
 
     def worker(self) -> "Doubling":
         return Doubling()
@@ -204,12 +207,17 @@ def test_a_worker_has_several_jobs_in_hand_and_keeps_its_state(backend: Backend)
 
 
 @several
-def test_a_task_is_prepared_once_before_the_first_job_and_not_without_one(backend: Backend) -> None:
+def test_a_task_is_prepared_once_before_the_first_job_until_the_run_is_over_and_not_without_a_job(
+    backend: Backend,
+) -> None:
     global prepared
     with contextlib.closing(backend()) as workers:
         prepared = 0
         assert list(workers.run(Sums(0), [])) == [] and prepared == 0
-        assert len(list(workers.run(Sums(0), range(9)))) == 9 and prepared == 1
+        results = workers.run(Sums(0), range(9))
+        next(results)
+        assert prepared == 1
+        assert len(list(results)) == 8 and prepared == 101
 
 
 def test_no_jobs_start_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -144,8 +144,8 @@ class GradientTask:
         game, net = learner.game, learner.net
         return cls(game.spec, files_of(game), net.text, net.source, learner.settings, str(learner.device))
 
-    def prepare(self) -> None:
-        pass
+    def prepared(self, workers: int) -> AbstractContextManager[GradientTask]:
+        return nullcontext(self)
 
     def worker(self) -> GradientWorker:
         self.files.unpack()
