@@ -217,10 +217,22 @@ def _check_reached(address: str) -> None:
     if not colon or not host or "/" in host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise UserError(f"--cluster: expected auto, HOST:PORT, local:N or folder:PATH, got {short(address)!r}")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), REACHED).close()
+        with socket.create_connection((host.strip("[]"), int(port)), REACHED) as connection:
+            _check_speaks_http2(connection)
     except OSError as error:
-        why = error.strerror or str(error) or "no answer"
+        why = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
         raise UserError(f"--cluster {address}: expected the head node of a Ray cluster there, got: {why}") from None
+
+
+def _check_speaks_http2(connection: socket.socket) -> None:
+    """A head node is a gRPC server: over HTTP/2, both sides begin with their settings."""
+    if os.environ.get("RAY_USE_TLS", "0") != "0":
+        return
+    settings = b"\0\0\0\x04\0\0\0\0\0"  # a frame: length 0, type 4
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings)
+    answer = connection.recv(len(settings))
+    if answer[3:4] != settings[3:4]:
+        raise OSError("another program" if answer else "a connection that is closed at once")
 
 
 def _is_raised_there(error: BaseException | None) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -162,6 +163,30 @@ def marked(mark: str) -> list[int]:
 def test_a_cluster_that_is_not_there_is_one_line(address: str, words: str) -> None:
     with pytest.raises(UserError, match=words), opened_cluster(address):
         pass
+
+
+@pytest.mark.parametrize(("answer", "words"), [(None, "no answer"), (b"HTTP/1.1 400\r\n", "another program")])
+def test_a_program_that_is_no_head_node_is_one_line(
+    answer: bytes | None, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cluster.ray_nodes.REACHED", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with server.accept()[0] as one, suppress(ConnectionError):
+                if answer is not None:
+                    one.sendall(answer)
+                while one.recv(100):
+                    pass
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with (
+            pytest.raises(UserError, match=f"head node of a Ray cluster there, got: {words}"),
+            opened_cluster(f"127.0.0.1:{server.getsockname()[1]}"),
+        ):
+            pass
+        thread.join()
 
 
 def test_workers_of_a_cluster_are_workers(shared: Any) -> None:
