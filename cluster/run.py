@@ -31,6 +31,8 @@ DEATHS = 3
 """A job that was in hand so many times when a worker process died is not given again."""
 REST = 0.001
 """Seconds between two answers of a node, for each node that there is: so many answers a second, however many nodes."""
+TOGETHER = 0.05
+"""Seconds, where more jobs are to come at once: quick ones are then answered several at a time. The call costs more than a result."""
 
 
 class First(NamedTuple):
@@ -237,7 +239,9 @@ class Run(Generic[J, R]):
             message = task_message(self._task)
             self._hash, self._shared = hash_of(message), self._owner.share(message)
         dropped = self._dropped.pop(member.name, [])
-        order = Order(self.number, self._hash, jobs, dropped, REST * len(self._owner.members))
+        more = not self._known.is_exhausted and not self._known.waits_for
+        rest = max(REST * len(self._owner.members), TOGETHER if more else 0.0)
+        order = Order(self.number, self._hash, jobs, dropped, rest)
         self._owner.send(member, order, self._shared if member.begun != self.number else None)
         member.begun = self.number
 
