@@ -175,6 +175,17 @@ def test_a_reload_in_the_middle_and_a_second_tab_show_the_same_game(server, page
     until(other, "document.querySelectorAll('#moves a').length === 2")
 
 
+def test_an_answer_that_comes_after_its_table_was_left_changes_nothing(server, page, monkeypatch):
+    may_answer, players = threading.Event(), server.choosing.players
+    monkeypatch.setattr(server.choosing, "players", lambda game: may_answer.wait(LONGEST / 1000) and players(game))
+    begin(server, page, "tic_tac_toe")
+    page.evaluate("location.hash = '00000000'")  # a table that is not there: its state never comes
+    page.wait_for_selector("#banner:not([hidden])")
+    page.faults.clear()  # that it is not there
+    may_answer.set()
+    page.wait_for_timeout(300)
+
+
 def test_candidates_are_shown_while_the_search_runs_and_a_line_on_hover(server, page):
     begin(server, page, "connect_four", analyse=True)
     page.wait_for_selector("#candidates tbody tr.best")

@@ -18,7 +18,7 @@ async function send(command, given = {}) {
     return await ask(`api/tables/${table}/${command}`, given);
   } catch (error) {
     banner(error.message, true);
-    if (command === "play") draw();
+    if (command === "play" && state) draw();
     return null;
   }
 }
@@ -93,7 +93,7 @@ function onState(data) {
   if (isNew) {
     askPlayers();
     const isForSecond = data.picture.surface === "checkered" && data.players === 2 && data.seats[0].text !== "human" && data.seats[1].text === "human";
-    if (isForSecond && asked !== table) setTimeout(() => flip(true));
+    if (isForSecond && asked !== table) setTimeout(() => state === data && flip(true));
     asked = table;
   }
   document.querySelector("main").hidden = false;
@@ -120,7 +120,7 @@ function onForms(data) {
 async function askPlayers() {
   const game = state.game;
   const answer = await ask(`api/players?game=${encodeURIComponent(game)}`).catch(() => ({ players: [] }));
-  if (state.game !== game) return;
+  if (state?.game !== game) return; // another table since
   players = answer.players;
   draw();
 }
