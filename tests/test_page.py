@@ -13,6 +13,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from arena.page.judging import verdict
@@ -26,6 +27,7 @@ from base.seeds import below, generator
 from benchmarks.page import serving
 from classical.eval import default_eval
 from games import CHANCE, load
+from games.engine.information import resampler
 from games.formats.pgn import CHESS
 from games.record import make_record, read_records
 
@@ -454,6 +456,92 @@ def test_resigning_loses(server):
     assert table.data()["outcome"][0] == min(table.data()["outcome"]) < 0 and "resigns" in table.data()["ending"]
     with pytest.raises(UserError, match="over"):
         table.tree.play(table.at, 0)
+
+
+# ── who sees what ──
+
+HIDING = ["kuhn_poker", "leduc_poker", "liars_dice", "phantom_tic_tac_toe", "hearts:players=3,ranks=4"]
+
+
+def seen_by(server, game, path, seat):
+    """A table after these actions, of which `seat` is a person's and which sends that seat's view."""
+    table = Table(server.choosing, game, ["random"] * game.players, analysed=True)
+    table.seats[seat], table.is_open = "human", False
+    table.command("analyse", {"on": False})
+    for action in path:
+        table._go(table.tree.play(table.at, action))
+    table.close()
+    return table
+
+
+def another_world(game, state, seat, rng):
+    """A path that the seat cannot tell from the one that led here."""
+    states, path = game.blanks(3), np.zeros(game.rules.max_plies, np.int32)
+    states[0] = game.view(state, seat)
+    plies = game.kernel(resampler)(states, np.zeros(game.rules.max_legal, np.int32), path, seat, rng, np.zeros(1))
+    return path[:plies].tolist()
+
+
+@pytest.mark.parametrize("name", HIDING)
+def test_what_is_sent_depends_on_what_the_seat_has_noticed_alone(server, name):
+    game, rng, others = load(name), generator(1, "worlds", name), 0
+    while others < 6:
+        path, state = [], game.initial()
+        while game.to_move(state) is not None:
+            mover = game.to_move(state)
+            if mover != CHANCE and below(rng, game.rules.max_plies) < 3:
+                for seat in range(game.players):
+                    world = another_world(game, state, seat, rng)
+                    one, other = seen_by(server, game, path, seat), seen_by(server, game, world, seat)
+                    assert one.seat == seat and json.dumps(one.data()) == json.dumps(other.data())
+                    for each in range(len(one.data()["nodes"])):
+                        assert one.choices(each) == other.choices(each)
+                    at = one.data()["at"]
+                    assert bool(one.choices(at)["moves"]) == (mover == seat)
+                    others += world != path
+            legal = game.legal_actions(state)
+            path.append(legal[below(rng, len(legal))])
+            state = game.result(state, path[-1])
+
+
+def test_a_hidden_game_is_played_saved_and_shown_whole_only_when_it_is_over(server):
+    name, table = begin(server, "kuhn_poker", seats=["human", "cfr:iterations=50"], seed=5)
+    until(lambda: table.at.mover == 0)
+    data = table.data()
+    assert data["seat"] == 0 and [row[2] for row in data["nodes"]][1:] == [table.at.parent.name, "dealt"]
+    assert request(server, "GET", f"/api/tables/{name}/save/log")[0] == 400
+    table.command("analyst", {"player": "cfr:iterations=50"})
+    until(lambda: table.found_data() is not None)
+    assert sum(row["prior"] for row in table.found_data()["candidates"]) == pytest.approx(1)
+    other = Table(server.choosing, table.game, ["cfr:iterations=50", "human"], seed=5)
+    other.command("go", {"node": 0})
+    for given in ({"node": 0, "action": 2}, {"node": 0, "action": 0}):
+        with pytest.raises(UserError, match="another player"):
+            other.command("play", given)
+    with pytest.raises(UserError, match="of the player whose view"):
+        other.line(0, [2])
+    other.close()
+    while table.at.outcome is None:
+        until(lambda: table.at.mover == 0 or table.at.outcome is not None)
+        if table.at.outcome is None:
+            table.command("play", {"node": table.data()["at"], "action": 1})
+    data = table.data()
+    assert data["seat"] is None and data["outcome"] and "dealt" not in [row[2] for row in data["nodes"]]
+    assert request(server, "GET", f"/api/tables/{name}/save/log")[0] == 200
+
+
+def test_of_two_persons_nothing_is_shown_until_the_one_to_move_is_ready(server):
+    _, table = begin(server, "kuhn_poker", seats=["human", "human"], seed=5)
+    until(lambda: table.at.mover == 0)
+    for mover in (0, 1):
+        data = table.data()
+        assert data["seat"] == -1 and len(data["nodes"]) == 1 and not table.choices(0)["moves"]
+        assert "Q" not in json.dumps(data["picture"]) and "card=0,0" in data["text"]
+        table.command("ready", {})
+        data = table.data()
+        assert data["seat"] == mover and [row[2] == "dealt" for row in data["nodes"][1:3]] == [mover == 1, mover == 0]
+        table.command("play", {"node": data["at"], "action": 0})
+    assert table.data()["seat"] is None
 
 
 # ── values ──

@@ -51,6 +51,9 @@ def moves(game: Game, state: GameState, actions: Sequence[int]) -> tuple[list[Mo
     listed = [
         each.move(action, before, after, place) for action, each, after in zip(actions, found, afters, strict=True)
     ]
+    if before.surface == "cards":  # a card is played by one click
+        for move in listed:
+            move.paths = list(dict.fromkeys(path[:1] for path in move.paths))
     _claim(listed)
     _part(listed)
     return listed, place
@@ -77,6 +80,8 @@ class Changes:
             if after.is_empty(*cell):
                 left.append(cell)
             elif not before.is_empty(*cell) and _same(before.symbol(*cell), after.symbol(*cell)):
+                if before.surface == "cards":  # chips that are counted anew are no place to click
+                    continue
                 fewer = _count(after, cell) < _count(before, cell)
                 if fewer:
                     left.append(cell)
@@ -112,7 +117,7 @@ class Changes:
 def _same(one: Symbol | None, other: Symbol | None) -> bool:
     if one is None or other is None:
         return False
-    return one[:2] == other[:2] if one.shape else one == other
+    return one[:2] == other[:2] if one.shape and one.shape != "card" else one == other
 
 
 def _same_colour(one: Symbol | None, other: Symbol | None) -> bool:

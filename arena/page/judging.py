@@ -74,7 +74,7 @@ def verdict(game: Game, before: Node, after: Node) -> str:
     known = after.outcome or after.utilities
     if after.action in before.scores:
         lost = max(before.scores.values()) - before.scores[after.action]
-    elif before.utilities is not None and known is not None:
+    elif before.utilities is not None and known is not None and not game.hides_information:
         lost = before.utilities[mover] - known[mover]
     else:
         return ""

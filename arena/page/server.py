@@ -265,25 +265,23 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         version = found_version = -1
-        node = -1
+        shown: tuple[Any, Any] = (None, None)
         self._event("forms", {"forms": list(forms(table.game))})
         while not table.is_closed:
             with table.changed:
                 if table.version == version and table.found_version == found_version:
                     table.changed.wait(ALIVE)
                 state = table.data(turned) if table.version != version else None
-                found = table.found if table.found_version != found_version else None
                 is_new = table.found_version != found_version
-                found_version = table.found_version
+                found = table.found_data() if is_new else None
+                version, found_version = table.version, table.found_version
             if state is not None:
-                version = state["version"]
                 self._event("state", state)
-                if state["at"] != node:
-                    node = state["at"]
-                    self._event("moves", table.choices(node))
+                if (state["at"], state["seat"]) != shown:
+                    shown = state["at"], state["seat"]
+                    self._event("moves", table.choices(state["at"]))
             if is_new:
-                data = None if found is None else {"node": found[0], "over": found[2], **found[1]}
-                self._event("found", data)
+                self._event("found", found)
             if state is None and not is_new:
                 self.wfile.write(b": alive\n\n")
                 self.wfile.flush()

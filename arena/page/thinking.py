@@ -214,6 +214,11 @@ class Analysis:
             self.report(order.node, last, True)
 
 
+def is_valued(choice: Choice) -> bool:
+    """Whether the search has values: a book and an equilibrium choose without them."""
+    return any(each.value is not None for each in choice.actions)
+
+
 def utilities(game: Game, mover: int, choice: Choice) -> tuple[float, ...] | None:
     """Every player's, where they are known."""
     return choice.utilities or _of_mover(game, mover, choice.value)
@@ -230,7 +235,7 @@ def as_data(game: Game, state: GameState, found: Found) -> dict[str, Any]:
     """For the page: candidates best first, with every player's utilities where they are known."""
     choice, mover = found.choice, game.to_move(state)
     assert mover is not None
-    whole = utilities(game, mover, choice)
+    whole = utilities(game, mover, choice) if is_valued(choice) or choice.proven else None
     rows = []
     for each in choice.actions:
         rows.append(

@@ -43,6 +43,8 @@ class Node:
     """How often a hint was looked at."""
     ending: str = ""
     outcome: tuple[float, ...] | None = None
+    noticed: tuple[str, ...] = ()
+    """What each player noticed of that action, by name, where the game hides information; empty: nothing."""
     choices: dict[str, Any] | None = None
     """What the page is sent of the moves, made once."""
 
@@ -76,6 +78,8 @@ class Tree:
         state = self.game.result(node.state, action)
         name = written(self.game, node.state, [action])[0]
         child = Node(len(self.nodes), node, action, name, state, node.ply + 1, self.game.to_move(state))
+        if self.game.hides_information:
+            child.noticed = tuple(self.game.event(node.state, action, player) for player in range(self.game.players))
         self.nodes.append(child)
         node.children.append(child)
         node.chosen = child

@@ -57,4 +57,4 @@ def _change(before: Diagram, after: Diagram, row: int, column: int) -> int:
         return EMPTIED
     if old is None or before.is_empty(row, column):
         return FILLED
-    return COUNTED if old.shape and old[:2] == new[:2] else REPLACED
+    return COUNTED if old.shape not in ("", "card") and old[:2] == new[:2] else REPLACED

@@ -22,10 +22,10 @@ from games.types import GameState
 if TYPE_CHECKING:
     from games.engine.rules import Rules
 
-SURFACES = ("squares", "green squares", "checkered", "lines", "holes", "dots", "points", "table", "text")
+SURFACES = ("squares", "green squares", "checkered", "lines", "holes", "dots", "points", "cards", "table", "text")
 COLOURS = ("black", "white", "red", "yellow", "blue", "orange", "green", "purple")
 PIECES = ("king", "queen", "rook", "bishop", "knight", "pawn")
-SHAPES = ("disc", "crowned disc", "cross", "ring", "fill", "line", "star", *PIECES)
+SHAPES = ("disc", "crowned disc", "cross", "ring", "fill", "line", "star", "card", "die", *PIECES)
 EMPTY = ("", " ", ".")
 MARKS = {"x": "black disc", "X": "black disc", "o": "white disc", "O": "white disc"}  # in a grid that `render` draws
 PLAYERS = ("black disc", "white disc", "red disc", "blue disc")
@@ -49,11 +49,13 @@ class Diagram:
     followed by a label that is written upon the shape (`x7`); every other word is written as it stands."""
     symbols: Mapping[str, str] = field(default_factory=dict)
     """Of a letter: a colour and a shape, `black disc`. COLOURS and SHAPES list them; `fill` colours the whole cell, `line` draws a line
-    along it, `star` is the mark of a point that is still empty."""
+    along it, `star` is the mark of a point that is still empty. A `card` with a label is face up, and a last letter c, d, h or s is its
+    suit (`white card` and `Qh`); without one it lies face down. A `die` with a label shows that face; without one it is covered."""
     surface: str = "squares"
     """squares, green squares, checkered (as for chess: a1 is dark); lines (as for go: cells are crossings); holes (as for connect
     four); dots (as for dots and boxes: rows and columns 0, 2, 4, … are dots and lines, the others boxes); points (as for backgammon:
-    11 rows, 14 columns; column 6 is the bar, column 13 the checkers borne off, row 5 the middle); table; text."""
+    11 rows, 14 columns; column 6 is the bar, column 13 the checkers borne off, row 5 the middle); cards (a table, whose cells are as
+    high as cards); table; text."""
     left: Sequence[str] = ()
     """Names of the rows."""
     top: Sequence[str] = ()

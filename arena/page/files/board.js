@@ -114,6 +114,7 @@ export class Board {
 
   dot(place, found) {
     const cell = found[0].ends ? found[0].move.cells.find((each) => this.places[place]?.includes(each)) ?? place : place;
+    if (this.shown.surface === "cards") return this.area(cell, "may");
     const [cx, cy] = this.middle(cell);
     return svg("circle", { class: "dot", cx, cy, r: 6 });
   }

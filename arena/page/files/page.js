@@ -77,7 +77,7 @@ function banner(text, mild = false) {
 
 function onState(data) {
   const isNew = !state || state.game !== data.game;
-  const moved = !state || state.at !== data.at || isFlipping;
+  const moved = !state || state.at !== data.at || state.seat !== data.seat || isFlipping;
   isFlipping = false;
   state = data;
   nodes = data.nodes.map(panels.node);
@@ -128,6 +128,7 @@ async function askPlayers() {
 // ── drawing ──
 
 const viewer = () => {
+  if (state.seat !== null && state.seat >= 0) return state.seat; // whose view is shown
   if (chosenViewer !== null && chosenViewer < state.players) return chosenViewer;
   const humans = state.seats.map((each, seat) => [each.text, seat]).filter(([text]) => text === "human");
   return humans.length === 1 ? humans[0][1] : 0;
@@ -138,6 +139,7 @@ const isHidden = () => state.hidden && !nodes[state.line.at(-1)].over;
 
 const isMine = () => {
   if (state.outcome || state.busy || state.mover === null) return false;
+  if (state.seat !== null) return state.mover === state.seat;
   if (state.mover === -1) return state.asks_dice || !state.playing;
   return !state.playing || state.seats[state.mover].text === "human";
 };
@@ -168,7 +170,9 @@ function draw() {
   $("hide").checked = state.hidden;
   $("solve").checked = state.solves;
   $("dice").checked = state.asks_dice;
-  $("dicebox").hidden = !state.has_dice;
+  $("dicebox").hidden = !state.has_dice || state.seat !== null;
+  $("solve").closest("p").hidden = $("tree").closest("p").hidden = state.hides;
+  $("save").hidden = state.seat !== null;
   $("text").value = state.text;
   fillSelects();
   panels.moves(state, nodes, isHidden(), (number) => send("go", { node: number }));
@@ -201,7 +205,11 @@ function drawStatus() {
     const seconds = (performance.now() - busySince) / 1000;
     text = `${state.seats[state.busy.seat].shown} is choosing${seconds > 1 ? `, ${seconds.toFixed(0)} s` : " …"}`;
     if (seconds > SLOW) extra = [el("button", { onclick: () => send("stop") }, "Stop it")];
-  } else if (state.mover === -1) text = isMine() ? "enter the dice below" : "the dice are rolled";
+  } else if (state.mover === -1) text = isMine() ? (state.hides ? "deal below" : "enter the dice below") : state.hides ? "cards are dealt" : "the dice are rolled";
+  else if (state.seat === -1) {
+    text = `hidden until ${panels.nameOf(state, state.mover)} looks, and nobody else`;
+    extra = [el("button", { class: "first", onclick: () => send("ready") }, "I am ready")];
+  }
   else {
     const name = panels.nameOf(state, state.mover);
     const human = state.seats[state.mover].text === "human";

@@ -54,7 +54,7 @@ export function seats(state, players, send) {
     select.append(el("option", { value: "…" }, "another player …"));
     const name = state.names.length ? el("b", {}, state.names[seat] || `player ${seat}`) : select;
     const result = state.outcome ? el("em", {}, value(state, state.outcome[seat])) : null;
-    return el("div", { class: isTurn ? "seat turn" : "seat" }, el("i", { style: `background:${chip(state, seat)}` }), name, result);
+    return el("div", { class: isTurn ? "seat turn" : "seat" }, el("i", { style: `background:${chip(state, seat)}` }), state.hides || state.players > 2 ? el("small", {}, seat) : null, name, result);
   });
   const isOpen = $("seats").contains(document.activeElement) && document.activeElement.tagName === "SELECT";
   if (!isOpen) $("seats").replaceChildren(...cards);
@@ -79,13 +79,14 @@ export function weights(found) {
 
 export function candidates(state, found, viewer, hover) {
   if (!found) {
-    $("found").textContent = state.analyses && !state.outcome ? (state.mover === -1 ? "the dice are rolled here" : "preparing the search …") : "";
+    $("found").textContent = state.analyses && !state.outcome ? (state.mover === -1 ? "chance moves here" : state.seat !== null && state.seat !== state.mover ? "shown when it is your turn" : "preparing the search …") : "";
     $("candidates").replaceChildren();
     return;
   }
   const rate = found.seconds > 0.3 && found.nodes > 100 ? `, ${Math.round(found.nodes / found.seconds).toLocaleString("en")}/s` : "";
   const proven = found.proven ? ", proven" : found.over ? ", ended" : "";
-  $("found").textContent = `${found.nodes.toLocaleString("en")} ${found.candidates.some((each) => each.visits !== null) ? "simulations" : "positions"}${rate}, depth ${found.depth}${proven}`;
+  if (found.candidates.every((each) => each.value === null)) $("found").textContent = "a mixed strategy: the probability of each move";
+  else $("found").textContent = `${found.nodes.toLocaleString("en")} ${found.candidates.some((each) => each.visits !== null) ? "simulations" : "positions"}${rate}, depth ${found.depth}${proven}`;
   const rows = found.candidates.slice(0, 24);
   const has = (key) => rows.some((row) => row[key] !== null);
   const head = el("tr", {}, el("th", {}, "move"), el("th", {}, "value"), has("visits") ? el("th", {}, "visits") : null, has("prior") ? el("th", {}, "policy") : null, el("th", {}, ""));
@@ -169,6 +170,15 @@ export function curve(state, nodes, viewer, go, hidden) {
 
 // ── moves ──
 
+const LONG_DEAL = 8; // moves of chance
+
+// The moves of chance from here on, without variations.
+function run(first) {
+  const found = [];
+  for (let at = first; at?.by === -1 && (at === first || found.at(-1).children.length === 1); at = at.children[0]) found.push(at);
+  return found;
+}
+
 export function moves(state, nodes, hidden, go) {
   const box = $("moves");
   const verdicts = !hidden;
@@ -184,6 +194,13 @@ export function moves(state, nodes, hidden, go) {
   while (work.length) {
     const { first, into } = work.pop();
     for (let at = first; at; at = at.children[0]) {
+      const dealt = run(at);
+      if (dealt.length > LONG_DEAL) { // cards that are dealt, one by one
+        at = dealt.at(-1);
+        const isHere = dealt.some((each) => each.number === state.at);
+        into.append(el("a", { class: `${isHere ? "at" : ""} roll`, "data-node": at.number, onclick: ((number) => () => go(number))(at.number) }, "the deal"), " ");
+        continue;
+      }
       if (at.begins) into.append(el("span", { class: "number" }, `${at.round}.`));
       else if (at === first && at.by !== -1) into.append(el("span", { class: "number" }, `${at.round}. …`));
       into.append(...word(at), " ");
