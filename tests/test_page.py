@@ -28,6 +28,7 @@ from benchmarks.page import serving
 from classical.eval import default_eval
 from games import CHANCE, load
 from games.engine.information import resampler
+from games.formats import sgf
 from games.formats.pgn import CHESS
 from games.record import make_record, read_records
 
@@ -680,8 +681,33 @@ def test_a_game_is_saved_and_opened_again(server, tmp_path, name, form, text):
     (record,) = read_records(path, game)
     assert record.move_names(game) == " ".join(game.names[action] for action in table.tree.actions(table.at))
     given = {"name": path.name, "content": base64.b64encode(content).decode(), "number": 0}
-    _, opened = begin(server, name, file=given)
+    _, opened = begin(server, {"pgn": FIRST, "sgf": "go:size=6,komi=1.5"}.get(form, name), file=given)
+    assert opened.game.name == game.name  # PGN and SGF name their game, board and komi
     assert [node.action for node in opened.tree.line(opened.at)[1:]] == table.tree.actions(table.at)
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [("SZ[5]KM[0,5]", "go:size=5,komi=0.5"), ("SZ[6:6]KM[1.5]", "go:size=6,komi=1.5"), ("SZ[5]", "go:size=5,komi=7.5")],
+)
+def test_an_sgf_names_its_board_and_komi(head, name):
+    (text,) = sgf.games_of([(1, f"(;{head};B[aa])")], 100)
+    game = load(sgf.spec_of(text))
+    assert game.name == name and len(sgf.record_of(text, game)) == 1
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("SZ[9:13]", "SZ: expected a square board, got 9:13"),
+        ("SZ[40]", "size: expected 2 to 19"),
+        ("KM[x]", "KM: expected a number"),
+    ],
+)
+def test_an_sgf_of_a_board_that_go_has_not_is_refused(server, head, message):
+    content = base64.b64encode(f"(;{head};B[aa])".encode()).decode()
+    status, answer = post(server, "/api/tables", {"game": FIRST, "file": {"name": "a.sgf", "content": content}})
+    assert status == 400 and message in answer["error"]
 
 
 def test_a_recorded_game_has_its_targets_and_values(server):

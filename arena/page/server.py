@@ -156,6 +156,8 @@ class PageServer(ThreadingHTTPServer):
             raise UserError(f"seed: expected 0 or more, got {seed}")
         if records:
             record = records[number]
+            game = self.choosing.game(record.game) if record.game != game.name else game
+            seats = ["human"] * game.players
             start = None if record.start is None else record.first_position(game)
         table = Table(self.choosing, game, seats, start, seed, bool(given.get("analyse", False)) or bool(records))
         if records:
@@ -172,7 +174,7 @@ class PageServer(ThreadingHTTPServer):
             content = source.get("content")
             if type(content) is not str:
                 raise UserError("tables: expected the file's content in base64")
-            records = read(name, content, game)
+            records = read(name, content, game, self.choosing.game)
             if number >= len(records):
                 raise UserError(f"{short(name)}: expected game 1 to {len(records)}, got {number + 1}")
             return records, short(name), number
