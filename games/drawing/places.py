@@ -38,7 +38,21 @@ def _changes_of_actions(before: Diagram, after: Diagram) -> dict[Cell, int]:
 
 
 def changes(before: Diagram, after: Diagram) -> dict[Cell, int]:
-    """The cells that differ, and how: EMPTIED, COUNTED, REPLACED or FILLED."""
+    """The cells that differ, and how: EMPTIED, COUNTED, REPLACED or FILLED. Where something comes to stand, cells that are merely
+    coloured follow from it, as a box from its last line: they count as COUNTED."""
+    found = _changes(before, after)
+    stands = {cell for cell, kind in found.items() if kind > COUNTED and _shape(after, cell) != "fill"}
+    if not stands:
+        return found
+    return {cell: COUNTED if kind > COUNTED and cell not in stands else kind for cell, kind in found.items()}
+
+
+def _shape(diagram: Diagram, cell: Cell) -> str:
+    symbol = diagram.symbol(*cell)
+    return "" if symbol is None else symbol.shape
+
+
+def _changes(before: Diagram, after: Diagram) -> dict[Cell, int]:
     if list(map(len, before.cells)) != list(map(len, after.cells)):
         return {}
     is_words = [before.surface == "text" and re.search("[A-Za-z]{3}", "".join(row)) for row in before.cells]
