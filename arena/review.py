@@ -32,7 +32,7 @@ from base.page import document
 from classical.solvable import LATE, fits
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
-from games.choice import Choice
+from games.choice import Choice, error_of_mean
 from games.drawing import drawn, places, svg
 from games.formats.words import followed, words_of
 from games.record import GameRecord, make_record, read_records
@@ -169,7 +169,7 @@ def error_of(player: Player, choice: Choice) -> float:
     if not isinstance(thinker, TreePlayer) or not thinker.search.settings.rollout or choice.proven:
         return 0.0
     visits = max((each.visits or 0 for each in choice.actions if each.action == choice.action), default=0)
-    return 2 * math.sqrt(max(1 - choice.value**2, 0.1) / max(visits, 1))
+    return error_of_mean(choice.value, visits)
 
 
 def vector(game: Game, mover: int, value: float) -> tuple[float, ...]:

@@ -87,7 +87,7 @@ def game() -> Rules:
 
     def diagram(state: GameState) -> Diagram:
         symbols, note = {"X": "blue cross", "O": "orange ring"}, f"stones placed: {state.stones}"
-        return Diagram(stones(state), symbols, left="321", bottom="abc", note=note)
+        return Diagram(stones(state), symbols, left="321", bottom="abc", in_a_row=3, note=note)
 
     def render(state: GameState) -> str:
         rows = [f"{3 - row} {' '.join(cells)}" for row, cells in enumerate(stones(state))]

@@ -20,7 +20,7 @@ from arena.page.judging import verdict
 from arena.page.server import MOST_TABLES, PageServer
 from arena.page.table import Table
 from arena.page.thinking import analyst, progress
-from arena.page.tree import Tree
+from arena.page.tree import Score, Tree
 from arena.players import make_player
 from base.errors import UserError
 from base.seeds import below, generator
@@ -333,6 +333,8 @@ def test_tables_are_bounded_and_the_oldest_is_closed(server):
 
 def test_a_game_is_played_to_its_end_and_each_page_is_sent_the_same(server):
     name, table = begin(server, seats=["human", "random"], seed=3)
+    until(lambda: table.tree.root.exact is not None or table.tree.root.unsolved)
+    table.command("solve", {"on": False})
     while table.at.outcome is None:
         until(lambda: table.at.mover == 0 or table.at.outcome is not None)
         if table.at.outcome is None:
@@ -369,6 +371,7 @@ def test_taking_back_takes_the_answer_too_and_the_variation_stays(server):
     until(lambda: table.at.ply == 2)
     assert [child.action for child in table.tree.root.children] == [4, 0]
     assert [node.action for node in table.tree.line(table.at)[1:2]] == [0]
+    assert [row[9] for row in table.data()["nodes"] if row[1] == 0] == [True, False]
 
 
 def test_players_wait_where_a_person_looks_back_and_go_on_from_there(server):
@@ -605,14 +608,17 @@ def test_a_mistake_is_measured_by_one_search_or_by_the_values_before_and_after()
     tree = Tree(game)
     node, other = tree.play(tree.root, 4), tree.play(tree.root, 0)
     assert verdict(game, tree.root, node) == ""
-    tree.root.utilities, tree.root.scores = (0.5, -0.5), {4: 0.5, 1: 0.2}
+    tree.root.utilities, tree.root.scores = (0.5, -0.5), {4: Score(0.5, 0.0), 1: Score(0.2, 0.0)}
     node.utilities = (-0.9, 0.9)  # by another search, of another depth: it does not count
     assert verdict(game, tree.root, node) == ""
-    tree.root.scores[4] = 0.25
-    tree.root.scores[1] = 0.5
+    tree.root.scores = {4: Score(0.25, 0.0), 1: Score(0.5, 0.0)}
     assert verdict(game, tree.root, node) == "?"
+    tree.root.scores[4] = Score(0.25, 0.1)  # few simulations: 0.25 below is no more than chance makes of 0.2
+    assert verdict(game, tree.root, node) == ""
     other.utilities = (0.0, 0.0)
     assert verdict(game, tree.root, other) == "??"
+    tree.root.error = 0.15
+    assert verdict(game, tree.root, other) == "?"
     tree.root.exact, other.exact = (0.0, 0.0), (0.0, 0.0)
     assert verdict(game, tree.root, other) == ""
     other.exact = (-1.0, 1.0)

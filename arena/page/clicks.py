@@ -35,6 +35,8 @@ class Move:
     """The cell that the piece leaves, where one moves."""
     cells: tuple[Cell, ...] = ()
     """The cells where something comes to stand; of what is taken away, where it stood."""
+    symbol: Symbol | None = None
+    """What comes to stand in the first of them."""
 
 
 def moves(game: Game, state: GameState, actions: Sequence[int]) -> tuple[list[Move], Place]:
@@ -109,7 +111,8 @@ class Changes:
         pairs = self.pairs(before, after)
         if pairs:
             paths = [(place(origin), place(cell)) for origin, cell in pairs if place(origin) != place(cell)]
-            return Move(action, list(dict.fromkeys(paths)), pairs[0][0], tuple(cell for _, cell in pairs))
+            cells = [cell for _, cell in pairs]
+            return Move(action, list(dict.fromkeys(paths)), pairs[0][0], tuple(cells), after.symbol(*cells[0]))
         cells = self.arrivals or self.departures
         return Move(action, list(dict.fromkeys((place(cell),) for cell in cells)), None, tuple(cells))
 

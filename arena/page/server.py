@@ -33,6 +33,7 @@ from arena.page.choosing import Choosing
 from arena.page.files import MOST_BYTES, forms, of_run, read, saved
 from arena.page.table import Stale, Table
 from base.errors import UserError, short
+from base.kernel_cache import is_compiling
 from base.reading import json_of
 from checkpoints import folders
 from games import Game
@@ -42,6 +43,7 @@ TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".s
 MOST_BODY = 2 * MOST_BYTES
 MOST_TABLES = 8
 ALIVE = 15.0  # seconds between two events at most
+SOON = 0.5  # where a player or the analysis has nothing to show yet
 EVERY = 0.1  # between two events of an analysis
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
@@ -268,11 +270,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         version = found_version = -1
         shown: tuple[Any, Any] = (None, None)
+        was_compiling = False
         self._event("forms", {"forms": list(forms(table.game))})
         while not table.is_closed:
             with table.changed:
                 if table.version == version and table.found_version == found_version:
-                    table.changed.wait(ALIVE)
+                    table.changed.wait(SOON if table.is_waited_for else ALIVE)
                 state = table.data(turned) if table.version != version else None
                 is_new = table.found_version != found_version
                 found = table.found_data() if is_new else None
@@ -284,6 +287,9 @@ class Handler(BaseHTTPRequestHandler):
                     self._event("moves", table.choices(state["at"]))
             if is_new:
                 self._event("found", found)
+            if was_compiling != (compiles := is_compiling() and table.is_waited_for):
+                was_compiling = compiles
+                self._event("compiling", compiles)
             if state is None and not is_new:
                 self.wfile.write(b": alive\n\n")
                 self.wfile.flush()

@@ -68,7 +68,7 @@ def table_data(table: Table, turned: bool = False) -> dict[str, Any]:
 
 
 def _node_data(game: Game, sight: Sight, number: int, group: list[Node]) -> list[Any]:
-    """number, parent, name of the move, mover, utilities, exact utilities, verdict, outcome, hints"""
+    """number, parent, name of the move, mover, utilities, exact utilities, verdict, outcome, hints, whether it was taken back"""
     node = group[0] if len(group) == 1 else sight.node(number)
     before = sight.before(node)
     known = node.outcome or node.exact or node.utilities if sight.seat is None else node.utilities
@@ -82,6 +82,7 @@ def _node_data(game: Game, sight: Sight, number: int, group: list[Node]) -> list
         "" if before is None or not sight.is_own(before) else verdict(game, before, node),
         node.outcome is not None,
         node.hints,
+        all(each.is_taken_back for each in group),
     ]
 
 

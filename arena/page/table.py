@@ -16,7 +16,7 @@ import numpy as np
 from arena.openings import random_action
 from arena.page.board import choices, marks, picture
 from arena.page.choosing import HUMAN, Choosing
-from arena.page.judging import Judge, scores
+from arena.page.judging import Judge, error_of, scores
 from arena.page.seeing import NOBODY, Sight
 from arena.page.shown import colours_of, eval_data, table_data
 from arena.page.thinking import Analysis, Found, Order, as_data, is_valued, tree_picture, utilities
@@ -26,6 +26,7 @@ from arena.referee import forfeit_utilities
 from base.errors import UserError, short
 from base.seeds import derive, generator
 from games import CHANCE, Game
+from games.choice import Choice
 from games.formats.words import action_of
 from games.record import GameRecord, make_record
 from games.types import GameState
@@ -124,7 +125,9 @@ class Table:
             raise Stale("a player is choosing; take back, or stop the players, to move yourself")
         if self.at.mover == CHANCE and not self.asks_dice and self.is_playing:
             raise Stale("the page rolls the dice")
-        self._go(self.tree.play(self.at, action))
+        played = self.tree.play(self.at, action)
+        played.is_taken_back = False
+        self._go(played)
 
     def do_type(self, node: int, word: str) -> None:
         """A move by its name, in chess also as in books."""
@@ -139,7 +142,9 @@ class Table:
         own = [each for each in path if each.mover is not None and each.mover >= 0 and self.seats[each.mover] == HUMAN]
         if not path:
             raise Stale("there is no move to take back")
-        self._go((own or path)[-1])
+        target = (own or path)[-1]
+        self.tree.path(self.at)[target.ply + 1].is_taken_back = True
+        self._go(target)
 
     def do_go(self, node: int) -> None:
         """Show a position. The players wait there."""
@@ -237,6 +242,7 @@ class Table:
 
     def _go(self, node: Node) -> None:
         self._forget_choice()
+        self.trouble = ""
         self.tree.choose(node)
         self.at = node
         self._follow()
@@ -281,6 +287,11 @@ class Table:
             self.changed.release()
 
     @property
+    def is_waited_for(self) -> bool:
+        """Whether a player or the analysis is at work and has nothing to show yet."""
+        return self.busy is not None or (self.analyses and self.found is None and bool(self._orders()))
+
+    @property
     def is_closed(self) -> bool:
         return self._is_closed
 
@@ -292,7 +303,7 @@ class Table:
             mover = node.mover
             assert mover is not None
             if is_valued(found.choice):
-                node.utilities, node.scores = utilities(self.game, mover, found.choice), scores(found.choice)
+                self._value(node, found.choice)
             if found.choice.proven and node.utilities is not None:
                 node.exact = node.utilities
             if node is self.at:
@@ -301,6 +312,12 @@ class Table:
                 self.changed.notify_all()
             if is_over:
                 self._tell()
+
+    def _value(self, node: Node, choice: Choice) -> None:
+        """What a search found of a position."""
+        assert node.mover is not None
+        node.utilities, node.scores = utilities(self.game, node.mover, choice), scores(choice)
+        node.error = error_of(choice)
 
     def _fail(self, message: str) -> None:
         with self.changed:
@@ -359,7 +376,7 @@ class Table:
                 return
             self.busy = None
             if node.utilities is None and is_valued(choice):
-                node.utilities, node.scores = utilities(self.game, seat, choice), scores(choice)
+                self._value(node, choice)
             self._move(node, choice.action)
 
     def _move(self, node: Node, action: int) -> None:

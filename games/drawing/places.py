@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from games.engine.diagram import BAR, Diagram
+from games.engine.diagram import BAR, Cell, Diagram
 from games.engine.game import Game
 from games.types import GameState
-
-Cell = tuple[int, int]
-"""Row and column."""
 
 
 def places(game: Game, state: GameState, actions: Sequence[int]) -> list[list[Cell]]:

@@ -18,6 +18,7 @@ HOLDER = "#a9bcd6"
 CLOTH = "#d5e3d9"
 TABLE, FRAME, TONES = "#f5f1e8", "#b5a891", ("#dccbb2", "#bcc9c4")
 BORDER = 0.02
+WON = "#22272e"
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,10 @@ def ground(diagram: Diagram, grid: Grid) -> list[Shape]:
 
 
 def above(diagram: Diagram, grid: Grid) -> list[Shape]:
-    """What lies upon the cells: the dots of dots and boxes."""
+    """What lies upon the cells: the dots of dots and boxes, the line that decided a game."""
+    lines = tuple((grid.middle(*first), grid.middle(*last)) for first, last in diagram.lines)
+    if lines:
+        return [Path(lines, stroke=WON, width=0.13, opacity=0.8, is_closed=False)]
     if diagram.surface != "dots":
         return []
     return [

@@ -34,6 +34,10 @@ LONGEST, WIDEST = 400, 400  # rows and columns
 FOLDED = 72  # letters of a line of text
 
 
+Cell = tuple[int, int]
+"""Row and column."""
+
+
 class Symbol(NamedTuple):
     """What a cell shows: a shape in a colour, a label upon it, or a label alone."""
 
@@ -64,6 +68,8 @@ class Diagram:
     """Faces, 1 to 6."""
     bottom: Sequence[str] = ()
     """Names of the columns below the board, where they differ from those above."""
+    in_a_row: int = 0
+    """So many equal symbols in a straight line decide the game: a line is drawn through them."""
     note: str = ""
     """What else there is to say: whose move it is, a score."""
 
@@ -113,6 +119,28 @@ class Diagram:
         key = word if word in self.symbols else word[0]
         colour, _, shape = self.symbols.get(key, "").partition(" ")
         return Symbol(colour, shape, word[len(key) :]) if shape else Symbol("", "", word)
+
+    @property
+    def lines(self) -> list[tuple[Cell, Cell]]:
+        """The first and last cell of each straight line of `in_a_row` equal symbols or more."""
+        found = []
+        for row in range(self.rows if self.in_a_row else 0):
+            for column in range(self.columns):
+                for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                    symbol = self._stone(row, column)
+                    if symbol is None or self._stone(row - down, column - right) == symbol:
+                        continue
+                    length = 1
+                    while self._stone(row + length * down, column + length * right) == symbol:
+                        length += 1
+                    if length >= self.in_a_row:
+                        found.append(((row, column), (row + (length - 1) * down, column + (length - 1) * right)))
+        return found
+
+    def _stone(self, row: int, column: int) -> Symbol | None:
+        """What stands there; None also beyond the edge."""
+        is_inside = 0 <= row < self.rows and 0 <= column < self.columns
+        return self.symbol(row, column) if is_inside and not self.is_empty(row, column) else None
 
     def is_empty(self, row: int, column: int) -> bool:
         """Nothing stands there."""

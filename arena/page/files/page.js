@@ -8,14 +8,16 @@ import * as panels from "./panels.js";
 
 const SLOW = 8; // seconds after which a player counts as slow
 
-let table = null, state = null, found = null, offered = null, nodes = [], players = [], chosenViewer = null, busySince = 0, line = 0, asked = null;
+let table = null, state = null, found = null, offered = null, nodes = [], players = [], chosenViewer = null, busySince = 0, line = 0, asked = null, isCompiling = false;
 
 const board = new Board((action) => send("play", { node: state.at, action }));
-const events = new Events({ state: onState, moves: onMoves, found: onFound, forms: onForms, closed: () => lost("closed") }, lost);
+const events = new Events({ state: onState, moves: onMoves, found: onFound, forms: onForms, compiling: onCompiling, closed: () => lost("closed") }, lost);
 
 async function send(command, given = {}) {
   try {
-    return await ask(`api/tables/${table}/${command}`, given);
+    const answer = await ask(`api/tables/${table}/${command}`, given);
+    if ($("banner").classList.contains("mild")) banner(""); // of an earlier command
+    return answer;
   } catch (error) {
     banner(error.message, true);
     if (command === "play" && state) draw();
@@ -117,6 +119,13 @@ function onForms(data) {
   $("forms").replaceChildren(...data.forms.map((form) => el("a", { href: `api/tables/${table}/save/${form}`, download: "" }, `as .${form}`)));
 }
 
+function onCompiling(data) {
+  isCompiling = data;
+  if (!state) return;
+  drawStatus();
+  drawFound();
+}
+
 async function askPlayers() {
   const game = state.game;
   const answer = await ask(`api/players?game=${encodeURIComponent(game)}`).catch(() => ({ players: [] }));
@@ -203,7 +212,7 @@ function drawStatus() {
   if (state.outcome) text = verdict();
   else if (state.busy) {
     const seconds = (performance.now() - busySince) / 1000;
-    text = `${state.seats[state.busy.seat].shown} is choosing${seconds > 1 ? `, ${seconds.toFixed(0)} s` : " …"}`;
+    text = `${isCompiling ? "compiling " : ""}${state.seats[state.busy.seat].shown}${isCompiling ? ", the first time only" : " is choosing"}${seconds > 1 ? `, ${seconds.toFixed(0)} s` : " …"}`;
     if (seconds > SLOW) extra = [el("button", { onclick: () => send("stop") }, "Stop it")];
   } else if (state.mover === -1) text = isMine() ? (state.hides ? "deal below" : "enter the dice below") : state.hides ? "cards are dealt" : "the dice are rolled";
   else if (state.seat === -1) {
@@ -242,7 +251,7 @@ function drawFound() {
   const hidden = isHidden() && hintAt !== state.at;
   $("hide").parentElement.title = "the analysis is recorded, and shown when the game is over";
   const hover = { show: showLine, end: endLine, play: (action) => isMine() && send("play", { node: state.at, action }) };
-  panels.candidates(state, hidden ? null : found, viewer(), hover);
+  panels.candidates(state, hidden ? null : found, viewer(), hover, isCompiling);
   if (hidden) $("found").textContent = state.analyses ? "hidden, yet recorded; a hint shows it" : "off; a hint starts it";
   const shown = $("rings").value;
   const list = hidden && shown !== "target" ? [] : offered ? panels.rings(state, found, offered.moves, shown, viewer()) : [];

@@ -4,18 +4,20 @@ import { $, el, svg } from "./dom.js";
 
 // A node of the game, as the server sends it.
 export const node = (row) => {
-  const [number, parent, name, mover, values, exact, verdict, over, hints] = row;
-  return { number, parent, name, mover, values, exact, verdict, over, hints, children: [] };
+  const [number, parent, name, mover, values, exact, verdict, over, hints, isTakenBack] = row;
+  return { number, parent, name, mover, values, exact, verdict, over, hints, isTakenBack, children: [] };
 };
 
-// Children of each node, and the number of its round: it grows where the turn comes back to an earlier seat.
+// Children of each node, the main line first and what was taken back last, and the number of its round: it grows where the turn comes back to an earlier seat.
 export function number(nodes) {
   nodes[0].round = 1;
   nodes[0].last = null;
   for (const each of nodes) {
     if (each.parent === null) continue;
     const parent = nodes[each.parent];
-    parent.children.push(each);
+    const before = each.isTakenBack ? -1 : parent.children.findIndex((other) => other.isTakenBack);
+    if (before < 0) parent.children.push(each);
+    else parent.children.splice(before, 0, each);
     each.by = parent.mover;
     const isTurn = each.by !== -1;
     each.begins = isTurn && (parent.last === null || each.by < parent.last);
@@ -77,9 +79,9 @@ export function weights(found) {
   return rows.map((row) => (most > 0 ? (row.visits ?? 0) / most : row.value === null ? 0 : Math.exp(6 * (row.value - best))));
 }
 
-export function candidates(state, found, viewer, hover) {
+export function candidates(state, found, viewer, hover, isCompiling) {
   if (!found) {
-    $("found").textContent = state.analyses && !state.outcome ? (state.mover === -1 ? "chance moves here" : state.seat !== null && state.seat !== state.mover ? "shown when it is your turn" : "preparing the search …") : "";
+    $("found").textContent = state.analyses && !state.outcome ? (state.mover === -1 ? "chance moves here" : state.seat !== null && state.seat !== state.mover ? "shown when it is your turn" : isCompiling ? "compiling the search, the first time only …" : "preparing the search …") : "";
     $("candidates").replaceChildren();
     return;
   }
