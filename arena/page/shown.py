@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from arena.openings import random_action
 from arena.page.board import marks, picture
 from arena.page.choosing import shown
-from arena.page.clicks import Changes
 from arena.page.judging import verdict
 from arena.page.seeing import Sight
 from arena.page.tree import Node
-from base.errors import UserError
-from base.seeds import generator
 from classical.eval import default_eval
-from games import CHANCE, Game
+from games import Game
 from games.types import GameState
 
 if TYPE_CHECKING:
@@ -98,22 +93,3 @@ def eval_data(game: Game, node: Node, state: GameState) -> list[list[Any]] | Non
 
 def _rounded(values: Sequence[float] | None) -> list[float] | None:
     return None if values is None else [round(float(each), 4) for each in values]
-
-
-def colours_of(game: Game) -> list[str]:
-    """What each player's moves put on the board in a first random game: a colour, or ''."""
-    found = [""] * game.players
-    rng, state = generator(0, "colours"), game.initial()
-    with suppress(UserError):
-        for _ in range(min(game.rules.max_plies, 12 * game.players)):
-            mover = game.to_move(state)
-            if mover is None or all(found):
-                break
-            after = game.result(state, random_action(game, state, rng))
-            if mover != CHANCE and not found[mover]:
-                before, then = game.diagram(state), game.diagram(after)
-                symbols = [then.symbol(*cell) for cell in Changes.between(before, then).arrivals]
-                colours = {symbol.colour for symbol in symbols if symbol is not None and symbol.shape != "line"}
-                found[mover] = colours.pop() if len(colours) == 1 else ""
-            state = after
-    return found if len(set(found)) == len(found) else [""] * game.players

@@ -18,11 +18,12 @@ from arena.page.board import choices, marks, picture
 from arena.page.choosing import HUMAN, Choosing
 from arena.page.judging import Judge, error_of, scores
 from arena.page.seeing import NOBODY, Sight
-from arena.page.shown import colours_of, eval_data, table_data
+from arena.page.shown import eval_data, table_data
 from arena.page.thinking import Analysis, Found, Order, as_data, is_valued, tree_picture, utilities
 from arena.page.tree import Node, Tree
 from arena.players import Forfeit, Player, make_player
 from arena.referee import forfeit_utilities
+from arena.seats import colours_of
 from base.errors import UserError, short
 from base.seeds import derive, generator
 from games import CHANCE, Game
