@@ -692,6 +692,18 @@ def test_a_game_is_saved_and_opened_again(server, tmp_path, name, form, text):
     assert [node.action for node in opened.tree.line(opened.at)[1:]] == table.tree.actions(table.at)
 
 
+def test_a_pgn_that_is_opened_and_saved_keeps_its_tags_and_comments(server):
+    text = '[Event "a cup"]\n[White "A"]\n[ECO "C20"]\n\n1. e4 {good} (1. d4) e5 2. Nf3 {better} *\n'
+    file = {"name": "a.pgn", "content": base64.b64encode(text.encode()).decode(), "number": 0}
+    name, table = begin(server, file=file)
+    saved = request(server, "GET", f"/api/tables/{name}/save/pgn")[2].decode()
+    for words in ('[Event "a cup"]', '[ECO "C20"]', '[White "A"]', "1. e4 {good} (1. d4) 1... e5 2. Nf3 {better} *"):
+        assert words in saved
+    table.command("go", {"node": 2})
+    table.command("type", {"node": 2, "word": "Bc4"})
+    assert "1. e4 {good} (1. d4) 1... e5 2. Bc4 *" in request(server, "GET", f"/api/tables/{name}/save/pgn")[2].decode()
+
+
 @pytest.mark.parametrize(
     ("head", "name"),
     [("SZ[5]KM[0,5]", "go:size=5,komi=0.5"), ("SZ[6:6]KM[1.5]", "go:size=6,komi=1.5"), ("SZ[5]", "go:size=5,komi=7.5")],

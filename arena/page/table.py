@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,7 @@ class Table:
         self.at = self.tree.root
         self.names: tuple[str, ...] = ()
         self.title = ""
+        self.source: GameRecord | None = None
         self.is_playing = not analysed  # players answer
         self.asks_dice = False
         self.is_hidden = not analysed
@@ -477,8 +479,23 @@ class Table:
                 seed=self.seed,
                 players=self.names or self.seats,
                 start=self.tree.root.state if self.tree.has_own_start else None,
-                metadata={"hints": [each.hints for each in line]} if any(each.hints for each in line) else None,
+                metadata=self._metadata(line),
             )
+
+    def _metadata(self, line: Sequence[Node]) -> dict[str, Any]:
+        """Hints, and what the file of the game had beside its moves, as far as they are the same."""
+        found: dict[str, Any] = {"hints": [each.hints for each in line]} if any(each.hints for each in line) else {}
+        if self.source is None:
+            return found
+        kept, moves = dict(self.source.metadata), self.source.moves.tolist()
+        actions = [each.action for each in line[1:]]
+        if actions != moves:
+            kept.pop("rest", None)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(actions, moves, strict=False)))
+            notes = kept.get("notes")
+            if isinstance(notes, dict):
+                kept["notes"] = {ply: text for ply, text in notes.items() if str(ply).isdecimal() and int(ply) <= same}
+        return kept | found
 
     def show_record(self, record: GameRecord, title: str) -> None:
         """Fill the table with a recorded game; its end is shown."""
@@ -495,7 +512,7 @@ class Table:
             if record.outcome is not None and node.outcome is None:
                 node.outcome, node.ending = record.outcome, record.ending
             self.names = record.players if any(record.players) else ()
-            self.title, self.is_playing = title, False
+            self.title, self.is_playing, self.source = title, False, record
             self._go(self.tree.root if len(record.moves) else node)
             self.tree.choose(node)
             self._tell()
