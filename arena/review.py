@@ -7,7 +7,8 @@ player searches every position within its own limits. A move loses the differenc
 position after it, both for the player who made it; the largest losses come first, with the line that the search expects instead. Where
 the solver's budget (`--solver` nodes) suffices, exact values are shown too, and whether a move gave value away.
 
-Values are those of player 0, -1 to 1, so that one curve shows the game; losses are the mover's.
+Values are those of player 0 (White in chess), -1 to 1, so that one curve shows the game; losses are the mover's. Moves are written as
+in books; JSON has the names of the game's actions.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ from typing import Any
 from arena.choose import rounded
 from arena.commands import progress_bar
 from arena.players import Player, brief, make_player
+from arena.seats import seat_names
 from base.errors import UserError
 from base.files import write_text
 from base.page import document
 from classical.solvable import LATE, fits
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
-from games.choice import Choice
+from games.choice import Choice, error_of_mean
 from games.drawing import drawn, places, svg
-from games.formats.words import followed, words_of
+from games.formats.words import followed, words_of, written
 from games.record import GameRecord, make_record, read_records
 from mcts.player import TreePlayer
 
@@ -169,7 +171,7 @@ def error_of(player: Player, choice: Choice) -> float:
     if not isinstance(thinker, TreePlayer) or not thinker.search.settings.rollout or choice.proven:
         return 0.0
     visits = max((each.visits or 0 for each in choice.actions if each.action == choice.action), default=0)
-    return 2 * math.sqrt(max(1 - choice.value**2, 0.1) / max(visits, 1))
+    return error_of_mean(choice.value, visits)
 
 
 def vector(game: Game, mover: int, value: float) -> tuple[float, ...]:
@@ -197,13 +199,14 @@ def _solve(game: Game, plies: list[Ply], nodes: int) -> None:
 
 def text(review: Review, most: int) -> str:
     game = review.game
-    rows = [f"{game.name}, {len(review.plies) - 1} moves, as {review.player} sees it"]
+    seats = seat_names(game)
+    rows = [f"{game.name}, {len(review.plies) - 1} moves, as {review.player} sees it; values for {seats[0]}"]
     if any(review.names):
-        rows.append("  ".join(f"player {seat}: {name}" for seat, name in enumerate(review.names) if name))
+        rows.append("  ".join(f"{seats[seat]}: {name}" for seat, name in enumerate(review.names) if name))
     rows += ["", f"{'ply':>4}  {'move':<8} {'value':>7}  {'-1':<{BAR}} 0{'+1':>{BAR}}"]
     for number, ply in enumerate(review.plies):
         before = review.plies[number - 1] if number else None
-        name = "" if before is None or before.action is None else game.names[before.action]
+        name = "" if before is None or before.action is None else word(game, before, before.action)
         marks = "" if before is None else mark(game, before)
         value = None if ply.utilities is None else ply.utilities[0]
         shown = "" if value is None else game.shown(value)
@@ -211,6 +214,11 @@ def text(review: Review, most: int) -> str:
     mistakes = review.mistakes()
     rows += ["", counted(mistakes) + (", the largest first" if len(mistakes) > 1 else "")]
     return "\n".join([*rows, *(mistake(review, number) for number in mistakes[:most])])
+
+
+def word(game: Game, ply: Ply, action: int) -> str:
+    """The move as people write it."""
+    return written(game, ply.state, [action])[0]
 
 
 def counted(mistakes: list[int]) -> str:
@@ -242,8 +250,8 @@ def lost(game: Game, ply: Ply) -> str:
 def mistake(review: Review, number: int) -> str:
     game, ply = review.game, review.plies[number]
     assert ply.action is not None and ply.best is not None
-    better = " ".join(game.names[action] for action in ply.line)
-    said = f"ply {number + 1}: player {ply.mover} played {game.names[ply.action]}, which loses {lost(game, ply)}"
+    better = " ".join(written(game, ply.state, ply.line))
+    said = f"ply {number + 1}: {seat_names(game)[ply.mover or 0]} played {word(game, ply, ply.action)}, which loses {lost(game, ply)}"
     if ply.exact is not None:
         said += f"; exact value before it {game.shown(ply.exact)}"
         said += f", given away {game.shown(ply.gives_away)}" if ply.gives_away else ", kept"
@@ -280,7 +288,9 @@ def page(review: Review, most: int) -> str:
     body = [f"<h1>{escape(game.name)}, {len(review.plies) - 1} moves</h1>"]
     if any(review.names):
         body.append("<p>" + " – ".join(escape(name) for name in review.names) + "</p>")
-    body.append(f"<p>The value for player 0 after each move, as <code>{escape(review.player)}</code> sees it.</p>")
+    body.append(
+        f"<p>The value for {seat_names(game)[0]} after each move, as <code>{escape(review.player)}</code> sees it.</p>"
+    )
     body.append(graph(review))
     body.append(f"<h2>{counted(mistakes)}</h2>")
     for number in mistakes[:most]:
@@ -290,15 +300,15 @@ def page(review: Review, most: int) -> str:
             diagram = game.diagram(ply.state)
             [cells] = places(game, ply.state, [action]) if diagram.surface not in ("table", "text") else [[]]
             picture = svg(
-                drawn(diagram, dict.fromkeys(cells, 0.5), has_numbers=False), f"{name}: {game.names[action]}", 0.7
+                drawn(diagram, dict.fromkeys(cells, 0.5), has_numbers=False), f"{name}: {word(game, ply, action)}", 0.7
             )
-            body.append(f"<figure>{picture}<figcaption>{name}: {escape(game.names[action])}</figcaption></figure>")
+            body.append(f"<figure>{picture}<figcaption>{name}: {escape(word(game, ply, action))}</figcaption></figure>")
         body.append(f"<pre>{escape(mistake(review, number))}</pre>")
     rows = []
     for number, ply in enumerate(review.plies[1:], 1):
         before = review.plies[number - 1]
         value = "" if ply.utilities is None else game.shown(ply.utilities[0])
-        name = "" if before.action is None else game.names[before.action]
+        name = "" if before.action is None else word(game, before, before.action)
         rows.append(f"<tr><td>{number}</td><td>{escape(name)}</td><td>{value}</td><td>{mark(game, before)}</td></tr>")
     head = "<thead><tr><th>ply</th><th>move</th><th>value</th><th></th></tr></thead>"
     body.append(f"<h2>Moves</h2><table>{head}<tbody>{''.join(rows)}</tbody></table>")

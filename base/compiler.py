@@ -113,6 +113,8 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
             raise
         except Exception:
             return self._compile_counting(arguments, keywords)
+        finally:
+            self._progress.end()
 
     def add_overload(self, result: Any) -> None:
         super().add_overload(result)

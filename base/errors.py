@@ -28,6 +28,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from base.version import VERSION
+
 MISUSE = 2  # the exit code of a user's mistake, as in argparse
 INTERRUPTED = 130  # 128 + SIGINT, as in shells
 TERMINATED = 143  # 128 + SIGTERM
@@ -113,6 +115,8 @@ class Arguments(argparse.ArgumentParser):
     def __init__(self, *, prog: str | None = None, **options: Any) -> None:
         options.setdefault("formatter_class", _Help)
         super().__init__(prog=prog or program(), allow_abbrev=False, **options)
+        if prog is None:
+            self.add_argument("--version", action="version", version=f"zermelo {VERSION}")
         self._commands: Any = None
 
     def command(self, name: str, run: Callable[[argparse.Namespace], int], text: str) -> Arguments:

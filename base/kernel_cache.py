@@ -65,6 +65,7 @@ class ContentCache(_Cache):  # type: ignore[misc]
                 with contextlib.suppress(OSError):  # another user's file
                     os.utime(path)
                 return result
+        _compiling.add(threading.get_ident())
         _announce(self._label, self._function.__name__)
         return None
 
@@ -144,6 +145,7 @@ def _prune(folder: Path) -> None:
 PROGRESS = 10.0  # seconds between two lines about a compilation that takes long
 _announced: set[str] = set()
 _here = threading.local()
+_compiling: set[int] = set()  # threads
 
 
 class Progress:
@@ -157,6 +159,10 @@ class Progress:
         self._to_do = [part for part in self._parts if not part.is_compiled()]
         self._start = self._shown = time.monotonic()
         _here.progress = self
+
+    def end(self) -> None:
+        """This thread has the entry point."""
+        _compiling.discard(threading.get_ident())
 
     @staticmethod
     def step() -> None:
@@ -173,6 +179,11 @@ class Progress:
         done = sum(part.is_compiled() for part in self._to_do)
         total, seconds = len(self._to_do), now - self._start
         _say(f"compiling {self._label}: {self._name}, {done} of {total} functions, {seconds:.0f} s …")
+
+
+def is_compiling() -> bool:
+    """Whether a thread of this process makes machine code now, for which others have to wait."""
+    return bool(_compiling)
 
 
 def _announce(label: str, name: str) -> None:

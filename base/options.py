@@ -65,6 +65,11 @@ class Options:
             self._kinds |= typing.get_type_hints(function, include_extras=True)
         self.unnamed = [name for name, each in self.parameters.items() if each.kind is each.POSITIONAL_ONLY]
 
+    @property
+    def texts(self) -> list[str]:
+        """Those whose value is any text: a command, a path."""
+        return [name for name in self.parameters if self._kinds.get(name) in (str, str | None)]
+
     def resolve(self, given: Given) -> dict[str, Any]:
         """A value for every option: as given, or the default."""
         found: dict[str, Any] = {}

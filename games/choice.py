@@ -30,6 +30,11 @@ class Candidate:
     """The line that begins with it, where it was requested (`Limits.lines`)."""
 
 
+def error_of_mean(value: float, visits: int) -> float:
+    """Twice the standard error of a mean of so many results from -1 to 1."""
+    return 2 * math.sqrt(max(1 - value**2, 0.1) / max(visits, 1))
+
+
 @dataclass(frozen=True)
 class Choice:
     """The move chosen, and why."""

@@ -200,7 +200,7 @@ def game() -> Rules:
         return "\n".join(map(" ".join, ["1234567", *lines(state)]))
 
     def diagram(state: GameState) -> Diagram:
-        return Diagram(lines(state), {"X": "red disc", "O": "yellow disc"}, "holes", top="1234567")
+        return Diagram(lines(state), {"X": "red disc", "O": "yellow disc"}, "holes", top="1234567", in_a_row=4)
 
     def stone(state: GameState, column: int, row: int) -> str:
         bit = 1 << HEIGHT * column + row

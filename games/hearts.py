@@ -14,12 +14,13 @@ from typing import Annotated, Literal
 import numpy as np
 
 from base.seeds import below
-from games import CHANCE, Rules
+from games import CHANCE, Diagram, Rules
 from games.types import Actions, Features, GameState, Planes, Rng
 
 RANKS, SUITS = "23456789TJQKA", "CDHS"
 CLUBS, DIAMONDS, HEARTS, SPADES = range(4)
 QUEEN_POINTS = 13
+SHOWN = (CLUBS, DIAMONDS, SPADES, HEARTS)  # the order of a hand: black and red in turn
 VARIANTS = ("players=3,ranks=4",)
 
 
@@ -235,6 +236,41 @@ def game(players: Literal[3, 4] = 4, ranks: Annotated[int, range(3, 14)] = 13) -
             rows.append(f"player {player}: {table}  {state.points[player]:>2} points  {held}")
         return "\n".join(rows)
 
+    def trick(state: GameState) -> list[int]:
+        """The card of each player, from 1: of this trick, or while none is led of the last one."""
+        found = [int(card) for card in state.table]
+        seat = int(np.argmax(state.event_count))  # of those whose events this view has
+        count = int(state.event_count[seat])
+        if on_table(state) == 0 and deck + 1 + players <= count == deck + 1 + state.played:
+            for card in state.events[seat, count - players : count].tolist():
+                if 0 <= card < CARDS and state.player[card // 4, card % 4] >= 0:
+                    found[state.player[card // 4, card % 4]] = card + 1
+        return found
+
+    def diagram(state: GameState) -> Diagram:
+        """The trick; below it the hands, as far as they are known, a played card's place empty."""
+        width, top = 2 * players + 1, [""] * (2 * players + 1)
+        cells, left, notes = [[""] * width], [""], []
+        last = trick(state)
+        for player in range(players):
+            top[2 * player + 1] = f"player {player}"
+            cells[0][2 * player + 1] = f"c{names[last[player] - 1]}" if last[player] else ""
+            notes.append(f"player {player}: {state.points[player]} points")
+            if (
+                state.event_count[player] < state.event_count.max()
+            ):  # all notice as much, so this is another player's view
+                continue
+            own = [4 * rank + suit for suit in SHOWN for rank in range(ranks)]
+            own = [card for card in own if state.hand[player].flat[card] or state.player.flat[card] == player]
+            slots = [f"c{names[card]}" if state.hand[player].flat[card] else "" for card in own]
+            slots += [""] * (each - len(slots))
+            rows = -(-each // (width - 2))
+            for row in range(rows):
+                line = slots[row * (width - 2) : (row + 1) * (width - 2)]
+                cells.append(["", *line, *[""] * (width - 1 - len(line))])
+                left.append(str(player) if row == 0 else "")
+        return Diagram(cells, {"c": "white card"}, "cards", left=left, top=top, note=", ".join(notes))
+
     return Rules(
         State,
         initial,
@@ -262,4 +298,5 @@ def game(players: Literal[3, 4] = 4, ranks: Annotated[int, range(3, 14)] = 13) -
         weight_unit=1 / largest,
         names=[*names, *(f"player-{player}-leads" for player in range(players))],
         render=render,
+        diagram=diagram,
     )

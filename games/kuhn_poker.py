@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from games import CHANCE, Rules
+from games import CHANCE, Diagram, Rules
 from games.types import Actions, GameState
 
 PASS, BET, CARDS = 0, 1, 2  # the actions; a card's number, from 1, is added to the last one less 1
@@ -92,6 +92,16 @@ def game(players: Literal[2, 3] = 2) -> Rules:
             lines.append(f"player {player}: {card}  {1 + int(state.bet[player])} in the pot")
         return "\n".join(lines)
 
+    def diagram(state: GameState) -> Diagram:
+        """Of each player the card and the chips in the pot."""
+        cells, top = [[""] * (2 * players + 1) for _ in range(2)], [""] * (2 * players + 1)
+        for player in range(players):
+            at, card = 2 * player + 1, int(state.card[player])
+            top[at] = f"player {player}"
+            cells[0][at] = f"c{names[card - 1]}" if card else "b" if player < state.dealt else ""
+            cells[1][at] = f"y{1 + int(state.bet[player])}"
+        return Diagram(cells, {"c": "white card", "b": "blue card", "y": "yellow disc"}, "cards", top=top)
+
     return Rules(
         State,
         initial,
@@ -113,4 +123,5 @@ def game(players: Literal[2, 3] = 2) -> Rules:
         owned=["bet"],
         names=["pass", "bet", *names],
         render=render,
+        diagram=diagram,
     )

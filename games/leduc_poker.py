@@ -9,7 +9,7 @@ Southey, Bowling, Larson, Piccione, Burch, Billings and Rayner, "Bayes' bluff: o
 
 import numpy as np
 
-from games import CHANCE, Rules
+from games import CHANCE, Diagram, Rules
 from games.types import Actions, GameState
 
 FOLD, CALL, RAISE, CARDS = 0, 1, 2, 3  # the actions; cards come last
@@ -114,6 +114,17 @@ def game() -> Rules:
         rows = [f"player {each}: {card(state.card[each])}  {state.paid[each]} in the pot" for each in range(2)]
         return "\n".join([*rows, f"open: {card(state.public) if state.public else '-'}"])
 
+    def diagram(state: GameState) -> Diagram:
+        """Of each player the card and the chips in the pot; the open card between them."""
+        cells = [[""] * 7 for _ in range(2)]
+        for player in range(2):
+            at, card = 1 + 4 * player, int(state.card[player])
+            cells[0][at] = f"c{NAMES[card - 1]}" if card else "b" if player < state.dealt else ""
+            cells[1][at] = f"y{state.paid[player]}"
+        cells[0][3] = f"c{NAMES[state.public - 1]}" if state.public else ""
+        symbols = {"c": "white card", "b": "blue card", "y": "yellow disc"}
+        return Diagram(cells, symbols, "cards", top=["", "player 0", "", "open", "", "player 1", ""])
+
     return Rules(
         State,
         initial,
@@ -136,4 +147,5 @@ def game() -> Rules:
         seats=["mover"],
         names=["fold", "call", "raise", *NAMES],
         render=render,
+        diagram=diagram,
     )

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import numpy as np
 
-from games import CHANCE, Rules
+from games import CHANCE, Diagram, Rules
 from games.types import Actions, GameState
 
 VARIANTS = ("dice=2,faces=3",)
@@ -102,6 +102,22 @@ def game(dice: Annotated[int, range(1, 4)] = 1, faces: Annotated[int, range(2, 7
         rows = [f"player {player}: {dice_of(player)}" for player in range(2)]
         return "\n".join([*rows, f"bids: {', '.join(made) or 'none'}{', called a lie' if state.called else ''}"])
 
+    def diagram(state: GameState) -> Diagram:
+        """The dice of each player; below them the bids, each made one in the colour of its player."""
+        columns = max(dice, faces)
+        cells = [[""] * columns for _ in range(2)]
+        for player in range(2):
+            shown = [str(face + 1) for face in range(faces) for _ in range(int(state.hand[player, face]))]
+            for column in range(dice if player < state.rolled else 0):
+                cells[player][column] = f"d{shown[column]}" if shown else "c"
+        for first in range(0, bids, faces):
+            row = [(names[bid], int(state.bidder[bid])) for bid in range(first, first + faces)]
+            cells.append([word if by < 0 else "bo"[by] + word for word, by in row] + [""] * (columns - faces))
+        left = ["player 0", "player 1", "bids", *[""] * (2 * dice - 1)]
+        symbols = {"d": "white die", "c": "purple die", "b": "blue disc", "o": "orange disc"}
+        note = "the last bid is called a lie" if state.called else ""
+        return Diagram(cells, symbols, "cards", left=left, note=note)
+
     names = [f"{number + 1}x{face + 1}" for number in range(2 * dice) for face in range(faces)]
     names += ["liar", *("".join(str(face + 1) for face in roll) for roll in rolls)]
     return Rules(
@@ -123,4 +139,5 @@ def game(dice: Annotated[int, range(1, 4)] = 1, faces: Annotated[int, range(2, 7
         seats=["bidder", "mover"],
         names=names,
         render=render,
+        diagram=diagram,
     )

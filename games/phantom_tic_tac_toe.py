@@ -6,7 +6,7 @@ that a stone was placed, not where, and nothing of a move that failed. Cells are
 
 import numpy as np
 
-from games import Rules
+from games import Diagram, Rules
 from games.types import Actions, GameState
 
 CELLS = 9
@@ -81,9 +81,16 @@ def game() -> Rules:
             return -1
         return WON if completes_line(state, action) else PLACED
 
-    def render(state: GameState) -> str:
+    def stones(state: GameState) -> list[str]:
         cells = np.maximum(state.board, np.maximum(state.known[0], state.known[1])).tolist()
-        rows = [f"{3 - row} " + " ".join(".XO"[cell] for cell in cells[row]) for row in range(3)]
+        return ["".join(".XO"[cell] for cell in row) for row in cells]
+
+    def diagram(state: GameState) -> Diagram:
+        symbols, note = {"X": "blue cross", "O": "orange ring"}, f"stones placed: {state.stones}"
+        return Diagram(stones(state), symbols, left="321", bottom="abc", in_a_row=3, note=note)
+
+    def render(state: GameState) -> str:
+        rows = [f"{3 - row} {' '.join(cells)}" for row, cells in enumerate(stones(state))]
         return "\n".join([*rows, "  a b c", f"stones: {state.stones}"])
 
     return Rules(
@@ -104,4 +111,5 @@ def game() -> Rules:
         seats=["mover", "winner"],
         names=NAMES,
         render=render,
+        diagram=diagram,
     )

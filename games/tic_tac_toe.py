@@ -90,7 +90,7 @@ def game() -> Rules:
         return "\n".join(["  a b c", *(f"{number} {' '.join(row)}" for number, row in enumerate(rows(state), 1))])
 
     def diagram(state: GameState) -> Diagram:
-        return Diagram(rows(state), {"X": "blue cross", "O": "orange ring"}, left="123", top="abc")
+        return Diagram(rows(state), {"X": "blue cross", "O": "orange ring"}, left="123", top="abc", in_a_row=3)
 
     def text(state: GameState) -> str:
         return "/".join(rows(state)).lower()

@@ -9,6 +9,7 @@ from arena.page.board import choices, from_behind, picture
 from arena.page.clicks import last_move, moves
 from base.seeds import generator
 from games import CHANCE, load
+from games.drawing import places
 from games.engine.registry import variants
 
 MOST = 10  # positions of a game that are looked at
@@ -131,6 +132,16 @@ def test_connect_four_is_clicked_anywhere_in_the_column():
     found = choices(game, state, game.legal_actions(state))
     assert [move["paths"] for move in found["moves"]] == [[[f"0,{column}"]] for column in range(7)]
     assert found["places"]["0,3"] == [f"{row},3" for row in range(6)]
+
+
+def test_a_line_that_completes_a_box_shows_and_is_clicked_on_the_line():
+    game = load("dots_and_boxes:rows=2,cols=2")
+    state = game.play("a1b1 a1a2 b1b2")
+    last = game.action(state, "a2b2")
+    (move,) = (each for each in listed(game, state) if each.action == last)
+    assert (move.cells, move.paths) == (((2, 1),), [((2, 1),)])
+    assert places(game, state, [last]) == [[(2, 1)]]
+    assert last_move(game.diagram(state), game.diagram(game.result(state, last))) == [(2, 1)]
 
 
 def test_backgammon_is_clicked_from_point_to_point_and_dice_are_buttons():

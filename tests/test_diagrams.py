@@ -300,6 +300,26 @@ def test_shapes_stay_within_their_cells(surface: str, shape: str) -> None:
         assert all(x + 0.09 <= px <= x + width + 0.11 and y + 0.09 <= py <= y + height + 0.11 for px, py in points)
 
 
+@pytest.mark.parametrize(
+    ("cells", "count", "lines"),
+    [
+        (["xxx", "oo.", "..."], 3, [((0, 0), (0, 2))]),
+        (["x.o", ".xo", "..x"], 3, [((0, 0), (2, 2))]),
+        (["x.o", "xo.", "o.x"], 3, [((0, 2), (2, 0))]),
+        (["xxxx", "o.ox", "oo.x", "...x"], 4, [((0, 0), (0, 3)), ((0, 3), (3, 3))]),
+        (["xxxxx"], 4, [((0, 0), (0, 4))]),
+        (["xx..x", "....."], 3, []),
+        (["xxx"], 0, []),
+    ],
+)
+def test_a_line_is_drawn_through_equal_symbols_in_a_row(cells: list[str], count: int, lines: list[Any]) -> None:
+    diagram = Diagram(cells, {"x": "red disc", "o": "blue disc"}, in_a_row=count)
+    assert diagram.lines == lines
+    plain = Diagram(cells, diagram.symbols)
+    extra = [each for each in drawn(diagram).shapes if each not in drawn(plain).shapes]
+    assert [len(each.lines) for each in extra if isinstance(each, Outline)] == ([len(lines)] if lines else [])
+
+
 def test_svg_has_every_text_of_the_drawing_escaped() -> None:
     diagram = Diagram(["<&"], top=["a", "b"], note="<b>")
     text = svg(drawn(diagram, has_note=True), "<title>")

@@ -74,6 +74,13 @@ def test_compiling_is_announced_once_per_label_and_not_by_workers(capfd: pytest.
     assert capfd.readouterr().err == ""
 
 
+def test_whether_code_is_compiled_now_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    monkeypatch.setattr(kernel_cache, "_announce", lambda label, name: found.append(kernel_cache.is_compiling()))
+    assert compiled(affine(311))(1) == affine(311)(1)
+    assert found and all(found) and not kernel_cache.is_compiling()
+
+
 def test_changes_between_two_compilations_in_one_process_take_effect() -> None:
     scope: dict[str, Any] = {"KOMI": 1, "TABLE": np.array([1, 2, 3])}
     helper = define("def helper(x): return KOMI * x + TABLE[0]", "helper", **scope)

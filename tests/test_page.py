@@ -13,19 +13,22 @@ import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from arena.page.judging import verdict
 from arena.page.server import MOST_TABLES, PageServer
 from arena.page.table import Table
 from arena.page.thinking import analyst, progress
-from arena.page.tree import Tree
+from arena.page.tree import Score, Tree
 from arena.players import make_player
 from base.errors import UserError
 from base.seeds import below, generator
 from benchmarks.page import serving
 from classical.eval import default_eval
 from games import CHANCE, load
+from games.engine.information import resampler
+from games.formats import sgf
 from games.formats.pgn import CHESS
 from games.record import make_record, read_records
 
@@ -330,6 +333,8 @@ def test_tables_are_bounded_and_the_oldest_is_closed(server):
 
 def test_a_game_is_played_to_its_end_and_each_page_is_sent_the_same(server):
     name, table = begin(server, seats=["human", "random"], seed=3)
+    until(lambda: table.tree.root.exact is not None or table.tree.root.unsolved)
+    table.command("solve", {"on": False})
     while table.at.outcome is None:
         until(lambda: table.at.mover == 0 or table.at.outcome is not None)
         if table.at.outcome is None:
@@ -366,6 +371,7 @@ def test_taking_back_takes_the_answer_too_and_the_variation_stays(server):
     until(lambda: table.at.ply == 2)
     assert [child.action for child in table.tree.root.children] == [4, 0]
     assert [node.action for node in table.tree.line(table.at)[1:2]] == [0]
+    assert [row[9] for row in table.data()["nodes"] if row[1] == 0] == [True, False]
 
 
 def test_players_wait_where_a_person_looks_back_and_go_on_from_there(server):
@@ -456,6 +462,92 @@ def test_resigning_loses(server):
         table.tree.play(table.at, 0)
 
 
+# ── who sees what ──
+
+HIDING = ["kuhn_poker", "leduc_poker", "liars_dice", "phantom_tic_tac_toe", "hearts:players=3,ranks=4"]
+
+
+def seen_by(server, game, path, seat):
+    """A table after these actions, of which `seat` is a person's and which sends that seat's view."""
+    table = Table(server.choosing, game, ["random"] * game.players, analysed=True)
+    table.seats[seat], table.is_open = "human", False
+    table.command("analyse", {"on": False})
+    for action in path:
+        table._go(table.tree.play(table.at, action))
+    table.close()
+    return table
+
+
+def another_world(game, state, seat, rng):
+    """A path that the seat cannot tell from the one that led here."""
+    states, path = game.blanks(3), np.zeros(game.rules.max_plies, np.int32)
+    states[0] = game.view(state, seat)
+    plies = game.kernel(resampler)(states, np.zeros(game.rules.max_legal, np.int32), path, seat, rng, np.zeros(1))
+    return path[:plies].tolist()
+
+
+@pytest.mark.parametrize("name", HIDING)
+def test_what_is_sent_depends_on_what_the_seat_has_noticed_alone(server, name):
+    game, rng, others = load(name), generator(1, "worlds", name), 0
+    while others < 6:
+        path, state = [], game.initial()
+        while game.to_move(state) is not None:
+            mover = game.to_move(state)
+            if mover != CHANCE and below(rng, game.rules.max_plies) < 3:
+                for seat in range(game.players):
+                    world = another_world(game, state, seat, rng)
+                    one, other = seen_by(server, game, path, seat), seen_by(server, game, world, seat)
+                    assert one.seat == seat and json.dumps(one.data()) == json.dumps(other.data())
+                    for each in range(len(one.data()["nodes"])):
+                        assert one.choices(each) == other.choices(each)
+                    at = one.data()["at"]
+                    assert bool(one.choices(at)["moves"]) == (mover == seat)
+                    others += world != path
+            legal = game.legal_actions(state)
+            path.append(legal[below(rng, len(legal))])
+            state = game.result(state, path[-1])
+
+
+def test_a_hidden_game_is_played_saved_and_shown_whole_only_when_it_is_over(server):
+    name, table = begin(server, "kuhn_poker", seats=["human", "cfr:iterations=50"], seed=5)
+    until(lambda: table.at.mover == 0)
+    data = table.data()
+    assert data["seat"] == 0 and [row[2] for row in data["nodes"]][1:] == [table.at.parent.name, "dealt"]
+    assert request(server, "GET", f"/api/tables/{name}/save/log")[0] == 400
+    table.command("analyst", {"player": "cfr:iterations=50"})
+    until(lambda: table.found_data() is not None)
+    assert sum(row["prior"] for row in table.found_data()["candidates"]) == pytest.approx(1)
+    other = Table(server.choosing, table.game, ["cfr:iterations=50", "human"], seed=5)
+    other.command("go", {"node": 0})
+    for given in ({"node": 0, "action": 2}, {"node": 0, "action": 0}):
+        with pytest.raises(UserError, match="another player"):
+            other.command("play", given)
+    with pytest.raises(UserError, match="of the player whose view"):
+        other.line(0, [2])
+    other.close()
+    while table.at.outcome is None:
+        until(lambda: table.at.mover == 0 or table.at.outcome is not None)
+        if table.at.outcome is None:
+            table.command("play", {"node": table.data()["at"], "action": 1})
+    data = table.data()
+    assert data["seat"] is None and data["outcome"] and "dealt" not in [row[2] for row in data["nodes"]]
+    assert request(server, "GET", f"/api/tables/{name}/save/log")[0] == 200
+
+
+def test_of_two_persons_nothing_is_shown_until_the_one_to_move_is_ready(server):
+    _, table = begin(server, "kuhn_poker", seats=["human", "human"], seed=5)
+    until(lambda: table.at.mover == 0)
+    for mover in (0, 1):
+        data = table.data()
+        assert data["seat"] == -1 and len(data["nodes"]) == 1 and not table.choices(0)["moves"]
+        assert "Q" not in json.dumps(data["picture"]) and "card=0,0" in data["text"]
+        table.command("ready", {})
+        data = table.data()
+        assert data["seat"] == mover and [row[2] == "dealt" for row in data["nodes"][1:3]] == [mover == 1, mover == 0]
+        table.command("play", {"node": data["at"], "action": 0})
+    assert table.data()["seat"] is None
+
+
 # ── values ──
 
 
@@ -516,14 +608,17 @@ def test_a_mistake_is_measured_by_one_search_or_by_the_values_before_and_after()
     tree = Tree(game)
     node, other = tree.play(tree.root, 4), tree.play(tree.root, 0)
     assert verdict(game, tree.root, node) == ""
-    tree.root.utilities, tree.root.scores = (0.5, -0.5), {4: 0.5, 1: 0.2}
+    tree.root.utilities, tree.root.scores = (0.5, -0.5), {4: Score(0.5, 0.0), 1: Score(0.2, 0.0)}
     node.utilities = (-0.9, 0.9)  # by another search, of another depth: it does not count
     assert verdict(game, tree.root, node) == ""
-    tree.root.scores[4] = 0.25
-    tree.root.scores[1] = 0.5
+    tree.root.scores = {4: Score(0.25, 0.0), 1: Score(0.5, 0.0)}
     assert verdict(game, tree.root, node) == "?"
+    tree.root.scores[4] = Score(0.25, 0.1)  # few simulations: 0.25 below is no more than chance makes of 0.2
+    assert verdict(game, tree.root, node) == ""
     other.utilities = (0.0, 0.0)
     assert verdict(game, tree.root, other) == "??"
+    tree.root.error = 0.15
+    assert verdict(game, tree.root, other) == "?"
     tree.root.exact, other.exact = (0.0, 0.0), (0.0, 0.0)
     assert verdict(game, tree.root, other) == ""
     other.exact = (-1.0, 1.0)
@@ -592,8 +687,45 @@ def test_a_game_is_saved_and_opened_again(server, tmp_path, name, form, text):
     (record,) = read_records(path, game)
     assert record.move_names(game) == " ".join(game.names[action] for action in table.tree.actions(table.at))
     given = {"name": path.name, "content": base64.b64encode(content).decode(), "number": 0}
-    _, opened = begin(server, name, file=given)
+    _, opened = begin(server, {"pgn": FIRST, "sgf": "go:size=6,komi=1.5"}.get(form, name), file=given)
+    assert opened.game.name == game.name  # PGN and SGF name their game, board and komi
     assert [node.action for node in opened.tree.line(opened.at)[1:]] == table.tree.actions(table.at)
+
+
+def test_a_pgn_that_is_opened_and_saved_keeps_its_tags_and_comments(server):
+    text = '[Event "a cup"]\n[White "A"]\n[ECO "C20"]\n\n1. e4 {good} (1. d4) e5 2. Nf3 {better} *\n'
+    file = {"name": "a.pgn", "content": base64.b64encode(text.encode()).decode(), "number": 0}
+    name, table = begin(server, file=file)
+    saved = request(server, "GET", f"/api/tables/{name}/save/pgn")[2].decode()
+    for words in ('[Event "a cup"]', '[ECO "C20"]', '[White "A"]', "1. e4 {good} (1. d4) 1... e5 2. Nf3 {better} *"):
+        assert words in saved
+    table.command("go", {"node": 2})
+    table.command("type", {"node": 2, "word": "Bc4"})
+    assert "1. e4 {good} (1. d4) 1... e5 2. Bc4 *" in request(server, "GET", f"/api/tables/{name}/save/pgn")[2].decode()
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [("SZ[5]KM[0,5]", "go:size=5,komi=0.5"), ("SZ[6:6]KM[1.5]", "go:size=6,komi=1.5"), ("SZ[5]", "go:size=5,komi=7.5")],
+)
+def test_an_sgf_names_its_board_and_komi(head, name):
+    (text,) = sgf.games_of([(1, f"(;{head};B[aa])")], 100)
+    game = load(sgf.spec_of(text))
+    assert game.name == name and len(sgf.record_of(text, game)) == 1
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("SZ[9:13]", "SZ: expected a square board, got 9:13"),
+        ("SZ[40]", "size: expected 2 to 19"),
+        ("KM[x]", "KM: expected a number"),
+    ],
+)
+def test_an_sgf_of_a_board_that_go_has_not_is_refused(server, head, message):
+    content = base64.b64encode(f"(;{head};B[aa])".encode()).decode()
+    status, answer = post(server, "/api/tables", {"game": FIRST, "file": {"name": "a.sgf", "content": content}})
+    assert status == 400 and message in answer["error"]
 
 
 def test_a_recorded_game_has_its_targets_and_values(server):

@@ -175,6 +175,29 @@ def test_a_reload_in_the_middle_and_a_second_tab_show_the_same_game(server, page
     until(other, "document.querySelectorAll('#moves a').length === 2")
 
 
+def test_two_persons_at_one_page_see_their_own_cards_one_after_the_other(server, page):
+    table = begin(server, page, "kuhn_poker", ["human", "human"])
+    for mover in (0, 1):
+        page.locator("#status button", has_text="ready").click()
+        page.locator("#buttons button", has_text="pass").wait_for()
+        assert page.locator("#moves a.roll").all_inner_texts()[1 - mover] == "dealt"
+        assert page.locator("#save").is_hidden()
+        page.locator("#buttons button", has_text="pass").click()
+        until(page, f"document.querySelectorAll('#moves a').length === {0 if mover == 0 else 4}")
+    assert "dealt" not in page.locator("#moves").inner_text() and table.at.outcome is not None
+
+
+def test_an_answer_that_comes_after_its_table_was_left_changes_nothing(server, page, monkeypatch):
+    may_answer, players = threading.Event(), server.choosing.players
+    monkeypatch.setattr(server.choosing, "players", lambda game: may_answer.wait(LONGEST / 1000) and players(game))
+    begin(server, page, "tic_tac_toe")
+    page.evaluate("location.hash = '00000000'")  # a table that is not there: its state never comes
+    page.wait_for_selector("#banner:not([hidden])")
+    page.faults.clear()  # that it is not there
+    may_answer.set()
+    page.wait_for_timeout(300)
+
+
 def test_candidates_are_shown_while_the_search_runs_and_a_line_on_hover(server, page):
     begin(server, page, "connect_four", analyse=True)
     page.wait_for_selector("#candidates tbody tr.best")

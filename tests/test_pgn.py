@@ -217,6 +217,54 @@ def test_files_are_read_leniently(tmp_path):
     assert found[3].players == ("A", "") and found[4].metadata == {"tags": {"Event": "b"}}
 
 
+ANNOTATED = """[Event "a cup"]
+[Site "?"]
+[Date "????.??.??"]
+[Round "?"]
+[White "A"]
+[Black "B"]
+[Result "1-0"]
+[ECO "C20"]
+[Annotator "a friend"]
+[Termination "Normal"]
+[Seed "none"]
+
+{before the first move} 1. e4 $1 {[%clk 0:10] good} (1. d4 d5 {or} (1... Nf6
+2. c4) 2. c4) 1... e5 $6 (1... c5 $5 {; Sicilian}) 2. Nf3 {100 %
+%: of two lines} 2... Nc6 $14 {the end} 1-0
+
+"""
+
+
+def test_what_is_read_and_written_again_is_not_less(tmp_path):
+    (record,) = read(ANNOTATED, tmp_path, report=pytest.fail)
+    again = pgn_of(record, GAME)
+    assert " ".join(again.split()) == " ".join(ANNOTATED.split())
+    assert read(again, tmp_path) == [record] and names(record) == "e2e4 e7e5 g1f3 b8c6"
+    theirs = chess.pgn.read_game(io.StringIO(again))
+    assert not theirs.errors and theirs.variations[0].comment == "[%clk 0:10] good" and len(theirs.variations) == 2
+
+
+def test_moves_behind_the_end_of_our_rules_and_other_writings_of_glyphs_are_written_again(tmp_path):
+    (record,) = read("Nf3! Nf6 Ng1 Ng8 Nf3 Nf6 Ng1 Ng8 {drawn} e4 ?! e5 ; so it is\n1-0", tmp_path, report=pytest.fail)
+    assert len(record) == 8 and record.outcome == (0, 0)
+    again = pgn_of(record, GAME)
+    moves = "1. Nf3 $1 1... Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 {drawn} 5. e4 $6 5... e5 {so it is} 1-0"
+    assert " ".join(again.split()).endswith(moves) and read(again, tmp_path) == [record]
+
+
+@pytest.mark.parametrize("note", ["{never closed", "(1. e4", "e4", ") (", "1-0", '(1. e4) [Event "x"]', "; all"])
+def test_a_note_that_would_break_the_file_is_left_out(note, tmp_path):
+    record = make_record(GAME, [], metadata={"notes": {"0": note}, "rest": {"words": "e4 } *", "result": "1-0"}})
+    assert "\n\n*\n" in pgn_of(record, GAME)
+
+
+def test_notes_without_end_are_left_out_and_the_game_is_read(tmp_path):
+    long = "{" + "x " * 80_000 + "}"
+    (record,) = read(f"1. e4 {long} {{kept}} ({long} 1. d4) 1... e5 *", tmp_path, report=pytest.fail)
+    assert names(record) == "e2e4 e7e5" and record.metadata["notes"] == {"1": "{kept}"}
+
+
 def test_a_game_ends_where_our_rules_draw_it(tmp_path):
     dance = "Nf3 Nf6 Ng1 Ng8 "
     (record,) = read(dance * 2 + "e4 e5 1-0", tmp_path, report=pytest.fail)

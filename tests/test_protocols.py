@@ -16,6 +16,7 @@ from arena.analyze import Server
 from arena.players import kinds, make_player, options_of
 from arena.protocols.clock import Clock
 from arena.protocols.declared import declared
+from arena.protocols.gtp import handicap_points
 from arena.protocols.scores import centipawns, win_draw_loss
 from base.subprocesses import Companion
 from games import load
@@ -484,6 +485,11 @@ def test_gtp_transcript(go):
         ("set_free_handicap a1 b2", "="),
         ("final_status_list alive", "= A1\nB2"),
         ("set_free_handicap a1 b2", "? board not empty"),
+        ("clear_board", "="),
+        ("set_free_handicap a1 a1", "? bad vertex list: expected each point once"),
+        ("fixed_handicap 2", "? invalid number of stones"),
+        ("place_free_handicap 2", "? invalid number of stones"),
+        ("fixed_handicap x", "? syntax error: fixed_handicap: expected a number"),
         ("boardsize 99", "? unacceptable size"),
         ("komi black", "? syntax error: komi: expected a number"),
         ("time_settings 1 2", "? syntax error: expected time_settings SECONDS SECONDS STONES"),
@@ -491,6 +497,24 @@ def test_gtp_transcript(go):
         ("loadsgf nowhere.sgf", "? cannot load file: No such file or directory"),
     ]:
         assert go.gtp(line) == answer, line
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "points"),
+    [
+        (19, 3, "D4 Q16 D16"),
+        (19, 9, "D4 Q16 D16 Q4 D10 Q10 K4 K16 K10"),
+        (19, 7, "D4 Q16 D16 Q4 D10 Q10 K10"),
+        (13, 5, "D4 K10 D10 K4 G7"),
+        (9, 6, "C3 G7 C7 G3 C5 G5"),
+        (8, 4, "C3 F6 C6 F3"),
+        (7, 4, "C3 E5 C5 E3"),
+    ],
+)
+def test_fixed_handicap_is_on_the_points_of_the_protocol(size, count, points):
+    names = load(f"go:size={size}").names
+    assert " ".join(names[point] for point in handicap_points(size)[count]) == points
+    assert max(handicap_points(size)) == (9 if size % 2 and size > 7 else 4) and max(handicap_points(6)) == 0
 
 
 def test_gtp_plays_moves_that_its_board_then_has(go):

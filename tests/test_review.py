@@ -8,7 +8,8 @@ import pytest
 
 from arena.__main__ import main
 from arena.players import make_player
-from arena.review import bar, nth_game, reviewed
+from arena.review import bar, nth_game, reviewed, text
+from arena.seats import seat_names
 from base.errors import UserError
 from games import load
 from games.record import make_record
@@ -82,6 +83,13 @@ def test_text_json_and_page_show_the_same_mistakes(tmp_path, capsys):
     assert written.count("<figure>") == 2 * len(shown)
     assert written.count('class="mistake"') == len(data["mistakes"])
     assert all(f"ply {number + 1}:" in written for number in shown)
+
+
+def test_a_game_of_chess_is_reviewed_in_the_words_of_books():
+    found = review_of("chess", "f2f3 e7e5 g2g4 d8h4", "alphabeta:depth=3", nodes=0)
+    said = text(found, 5)
+    assert "values for White" in said and " Qh4#" in said and "White played g4, which loses" in said
+    assert seat_names(load("go")) == ["Black", "White"] and seat_names(load("kuhn_poker")) == ["player 0", "player 1"]
 
 
 def test_wrong_numbers_are_refused():

@@ -68,6 +68,12 @@ def test_a_grid_has_every_combination(tmp_path: Path) -> None:
     assert {each["games"] for each in found} == {"8"}
 
 
+def test_a_budget_that_is_no_whole_number_of_iterations_is_named(tmp_path: Path) -> None:
+    assert sweep.rounded(sweep.planned(written(tmp_path))) == []
+    (line,) = sweep.rounded(sweep.planned(written(tmp_path, FILE.replace("games = 16", "games = 20"))))
+    assert "of 8 games each, 24 instead of 20" in line
+
+
 def test_killed_and_resumed_one_by_one_it_has_the_same_results(whole: Path, tmp_path: Path) -> None:
     written(tmp_path)
     process = warm().Process(target=_sweep, args=(str(tmp_path),))

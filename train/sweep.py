@@ -5,7 +5,7 @@
 
     game = "tic_tac_toe"
     seeds = 3                                          # 1, 2, 3; or a list
-    games = 2048                                       # of each run; or minutes = 10
+    games = 2048                                       # of each run, in whole iterations; or minutes = 10
 
     [grid]                                             # every combination of these
     net = ["mlp:1x16", "mlp:2x64"]
@@ -58,11 +58,26 @@ def main(argv: Sequence[str]) -> int:
     runs = planned(Path(options.file))
     _check(runs)
     print(f"{len(runs)} runs: {', '.join(each.name for each in runs[:4])}{', …' if len(runs) > 4 else ''}", flush=True)
+    for line in rounded(runs):
+        print(line, flush=True)
     alone = options.at_once == 1
     make = functools.partial(made, workers=cores() if alone else 0, quiet=not alone)
     for count, (number, games) in enumerate(run_jobs(make, runs, 0 if alone else options.at_once), 1):
         print(f"{count} of {len(runs)}: {runs[number].name}, {games:,} games", flush=True)
     return _compared(runs, Path(options.file).stem)
+
+
+def rounded(runs: Sequence[Planned]) -> list[str]:
+    """Where a run plays more games than its budget, since it plays whole iterations: a line for each length of an iteration."""
+    found = dict[int, str]()
+    for each in runs:
+        size, iterations = each.config.games, each.budget.iterations(each.config.games)
+        if iterations is not None and iterations * size != each.budget.games:
+            found[size] = (
+                f"games: a run plays whole iterations: of {size} games each, {iterations * size} instead of {each.budget.games} "
+                "(games in [set] is the length of an iteration)"
+            )
+    return list(found.values())
 
 
 def planned(path: Path) -> list[Planned]:

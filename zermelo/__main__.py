@@ -11,6 +11,7 @@ import importlib
 from collections.abc import Sequence
 
 from base.errors import UserError, nearest, run_command, within_program
+from base.version import VERSION
 
 COMMANDS = {
     "games": "the rules: list, show, perft, doctor",
@@ -27,6 +28,9 @@ def main(argv: Sequence[str]) -> int:
         print("\n".join(f"  {name:12} {what}" for name, what in COMMANDS.items()))
         print("\n`zermelo COMMAND --help` explains each; `import zermelo` is the same from Python.")
         return 0 if argv else 2
+    if argv[0] == "--version":
+        print(f"zermelo {VERSION}")
+        return 0
     if argv[0] not in COMMANDS:
         raise UserError(f"expected one of {', '.join(COMMANDS)}, got '{argv[0]}'{nearest(argv[0], COMMANDS)}")
     within_program(argv[0])

@@ -5,6 +5,7 @@ board       a position as data for the page
 choosing    which players and games the page may name
 thinking    a search in the background, shown while it runs
 tree        the moves of a game, with variations
+seeing      what one seat sees of them
 judging     exact values, mistakes
 shown       what the page is sent of a table
 table       one game that is played or analysed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from arena.page.clicks import last_move, moves
 from games import CHANCE, Game
 from games.drawing import CELL, Cell, elements, layers
+from games.drawing.symbols import shapes_of
 from games.engine.diagram import Diagram
 from games.formats.words import written
 from games.types import GameState
@@ -48,6 +50,7 @@ def choices(game: Game, state: GameState, actions: Sequence[int]) -> dict[str, A
     for row in range(diagram.rows):
         for column in range(diagram.columns):
             areas.setdefault(key(place((row, column))), []).append(key((row, column)))
+    shared = Counter(path for move in listed for path in move.paths)
     used = {key(cell) for move in listed for path in move.paths for cell in path}
     return {
         "moves": [
@@ -57,6 +60,9 @@ def choices(game: Game, state: GameState, actions: Sequence[int]) -> dict[str, A
                 "paths": [[key(cell) for cell in path] for path in move.paths],
                 "origin": None if move.origin is None else key(move.origin),
                 "cells": [key(cell) for cell in move.cells],
+                "piece": elements(shapes_of(move.symbol, 0, 0, 1, 1))
+                if move.symbol is not None and any(shared[path] > 1 for path in move.paths)
+                else "",
                 **({"chance": game.chance(state, move.action)} if is_chance else {}),
             }
             for move in listed

@@ -4,32 +4,22 @@ is a visitor, even where only this machine can reach it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from arena.players import ENGINES, FILES, brief, kinds, parse_player
+from arena.players import ENGINES, FILES, brief, parse_player
 from base.errors import UserError, short
 from base.options import split
+from base.seeds import below, generator
 from checkpoints import all_of, called, folders, read_card
+from classical.equilibrium.game_tree import MOST_NODES
 from games import Game, load
 from games.engine.registry import builtin_games, options_of, summary_of, variants
 
 HUMAN = "human"
+PROBES = 30
 LONGEST = 300  # characters of a player's or a game's text
-
-
-@functools.cache
-def _hides(text: str) -> bool:
-    return load(text).hides_information
-
-
-def load_open(text: str) -> Game:
-    """The game, if the page can show it: everybody who looks at a page sees everything on it."""
-    game = load(text)
-    game.must_be_open("page")
-    return game
 
 
 class Choosing:
@@ -44,7 +34,7 @@ class Choosing:
         """The game of that text or name: one of the program's, or of the command line."""
         for own in self.own_games:
             if text in (own, load(own).name):
-                return load_open(own)
+                return load(own)
         if len(text) > LONGEST or not text.isprintable():
             raise UserError(f"game: expected at most {LONGEST} printable characters, got {short(repr(text))}")
         name, options = split(text)
@@ -53,7 +43,7 @@ class Choosing:
             raise UserError(
                 f"unknown game '{short(text)}': expected one of {known}; a file of yours: python -m arena serve FILE"
             )
-        return load_open(text)
+        return load(text)
 
     def games(self) -> list[dict[str, Any]]:
         """For the list on the page."""
@@ -61,7 +51,7 @@ class Choosing:
         names = [text for text in variants() if split(text)[0] == "tree"]
         names += [name for name in builtin_games() if name != "tree"]
         for text in names:
-            if text not in self.own_games and not _hides(text):
+            if text not in self.own_games:
                 name = split(text)[0]
                 options = options_of(name) if name == text else {}
                 found.append({"text": text, "about": summary_of(name).replace("`", ""), "options": options})
@@ -75,10 +65,10 @@ class Choosing:
             return text
         if len(text) > LONGEST or not text.isprintable():
             raise UserError(f"player: expected at most {LONGEST} printable characters, got {short(repr(text))}")
-        kind, _, resolved = parse_player(text)
+        kind, options, resolved = parse_player(text)
         if kind == HUMAN:
             raise UserError(f"human: expected no options, got '{text}'")
-        if (ENGINES / f"{kind}.py").exists():
+        if (ENGINES / f"{kind}.py").exists() and (options.is_open or set(options.texts) - set(FILES)):
             raise UserError(f"{kind}: a program is named on the command line: python -m arena serve --player '{text}'")
         for option in FILES:
             if resolved.get(option) is None:
@@ -92,9 +82,16 @@ class Choosing:
 
     def players(self, game: Game) -> list[dict[str, str]]:
         """Suggestions, from weak to strong; any other text of `python -m arena players` will do."""
-        rules = game.rules
+        rules, own = game.rules, [(text, "from the command line") for text in self.own_players]
         is_classical = game.players == 2 and rules.zero_sum and rules.chance is None
         found = [(HUMAN, "a person"), ("random", "random moves")]
+        if game.hides_information:
+            found += [
+                ("ismcts:sims=1000", "tree search over information sets"),
+                ("pimc:worlds=20", "searches of 20 worlds"),
+            ]
+            found += [("cfr:iterations=1000", "an equilibrium, computed first")] if can_unfold(game) else []
+            return [{"text": text, "about": about} for text, about in [*found, *own]]
         found += [
             ("uct:sims=100", "UCT, quick"),
             ("uct:ms=500", "UCT, half a second"),
@@ -110,11 +107,12 @@ class Choosing:
         for name in self.checkpoints(game):
             found.append((f"net:{name},sims=0", "the network alone"))
             found.append((f"net:{name},sims=200", "the network, 200 simulations"))
-        found += [(text, "from the command line") for text in self.own_players]
-        return [{"text": text, "about": about} for text, about in found]
+        return [{"text": text, "about": about} for text, about in [*found, *own]]
 
     def analyst(self, game: Game) -> str:
         """The player that analyses, unless another is chosen: a released network, else a search that suits the game."""
+        if game.hides_information:
+            return "cfr:iterations=1000" if can_unfold(game) else "ismcts:sims=1000"
         own = [text for text in self.own_players if split(text)[0] in ("net", "alphabeta", "uct")]
         if own:
             return own[0]
@@ -157,13 +155,21 @@ class Choosing:
         return found
 
 
+def can_unfold(game: Game) -> bool:
+    """Whether the game is small enough to be solved whole, by the number of its paths as random games estimate it (Knuth 1975)."""
+    rng, total = generator(0, "paths"), 0.0
+    for _ in range(PROBES):
+        state, paths = game.initial(), 1.0
+        while paths <= PROBES * MOST_NODES and (legal := game.legal_actions(state)):
+            paths *= len(legal)
+            state = game.result(state, legal[below(rng, len(legal))])
+        total += paths
+    return total <= PROBES * MOST_NODES
+
+
 def shown(text: str) -> str:
     """A player's text for people."""
     return text if text == HUMAN else brief(text, text)
-
-
-def kinds_of_players() -> list[str]:
-    return [kind for kind in kinds() if not (ENGINES / f"{kind}.py").exists()]
 
 
 def _is_path(value: str) -> bool:

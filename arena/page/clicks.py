@@ -35,6 +35,8 @@ class Move:
     """The cell that the piece leaves, where one moves."""
     cells: tuple[Cell, ...] = ()
     """The cells where something comes to stand; of what is taken away, where it stood."""
+    symbol: Symbol | None = None
+    """What comes to stand in the first of them."""
 
 
 def moves(game: Game, state: GameState, actions: Sequence[int]) -> tuple[list[Move], Place]:
@@ -51,6 +53,9 @@ def moves(game: Game, state: GameState, actions: Sequence[int]) -> tuple[list[Mo
     listed = [
         each.move(action, before, after, place) for action, each, after in zip(actions, found, afters, strict=True)
     ]
+    if before.surface == "cards":  # a card is played by one click
+        for move in listed:
+            move.paths = list(dict.fromkeys(path[:1] for path in move.paths))
     _claim(listed)
     _part(listed)
     return listed, place
@@ -77,6 +82,8 @@ class Changes:
             if after.is_empty(*cell):
                 left.append(cell)
             elif not before.is_empty(*cell) and _same(before.symbol(*cell), after.symbol(*cell)):
+                if before.surface == "cards":  # chips that are counted anew are no place to click
+                    continue
                 fewer = _count(after, cell) < _count(before, cell)
                 if fewer:
                     left.append(cell)
@@ -104,7 +111,8 @@ class Changes:
         pairs = self.pairs(before, after)
         if pairs:
             paths = [(place(origin), place(cell)) for origin, cell in pairs if place(origin) != place(cell)]
-            return Move(action, list(dict.fromkeys(paths)), pairs[0][0], tuple(cell for _, cell in pairs))
+            cells = [cell for _, cell in pairs]
+            return Move(action, list(dict.fromkeys(paths)), pairs[0][0], tuple(cells), after.symbol(*cells[0]))
         cells = self.arrivals or self.departures
         return Move(action, list(dict.fromkeys((place(cell),) for cell in cells)), None, tuple(cells))
 
@@ -112,7 +120,7 @@ class Changes:
 def _same(one: Symbol | None, other: Symbol | None) -> bool:
     if one is None or other is None:
         return False
-    return one[:2] == other[:2] if one.shape else one == other
+    return one[:2] == other[:2] if one.shape and one.shape != "card" else one == other
 
 
 def _same_colour(one: Symbol | None, other: Symbol | None) -> bool:

@@ -13,7 +13,7 @@ from arena.terminal import as_log
 from base.errors import UserError, short
 from games import Game
 from games.formats.pgn import CHESS, pgn_of
-from games.formats.sgf import is_go, sgf_of
+from games.formats.sgf import is_go, read_sgf_of_any_board, sgf_of
 from games.record import GameRecord, read_records
 
 MOST_BYTES = 8 << 20
@@ -45,8 +45,9 @@ def saved(record: GameRecord, game: Game, form: str) -> bytes:
     return writers[form](record, game)
 
 
-def read(name: str, content: str, game: Game) -> list[GameRecord]:
-    """The games of a file that was sent: its name, its bytes in base64."""
+def read(name: str, content: str, game: Game, load: Callable[[str], Game]) -> list[GameRecord]:
+    """The games of a file that was sent: its name, its bytes in base64. PGN and SGF name their game themselves, for `load`; the records
+    of an SGF may be of several boards."""
     suffix = Path(name).suffix.lower()
     if suffix not in KINDS:
         raise UserError(f"load: expected a file named {', '.join(KINDS)}, got '{short(name)}'")
@@ -58,11 +59,15 @@ def read(name: str, content: str, game: Game) -> list[GameRecord]:
         path = Path(folder, "sent" + suffix)
         path.write_bytes(data)
         try:
-            found = list(islice(read_records(path, game), MOST_GAMES))
+            if suffix == ".sgf":
+                records = read_sgf_of_any_board(path, load)
+            else:
+                records = read_records(path, load(CHESS) if suffix == ".pgn" else game)
+            found = list(islice(records, MOST_GAMES))
         except (UserError, OSError) as error:
             raise UserError(str(error).replace(str(path), short(name))) from None
     if not found:
-        raise UserError(f"{short(name)}: expected a game of {game.name}, found none")
+        raise UserError(f"{short(name)}: expected a game, found none")
     return found
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 
-from arena.page.tree import Node
+from arena.page.tree import Node, Score
 from base.errors import UserError
 from classical.solver import Solver, Unsolved
 from games import CHANCE, Game
-from games.choice import Choice
+from games.choice import Candidate, Choice, error_of_mean
 
-MISTAKE = 0.2  # of a utility that is lost by one move
+MISTAKE = 0.2  # of a utility that is lost by one move, beyond the error of the search
 SEEN = 0.01  # of the visits of the best action: with fewer a value says little
 NODES, SECONDS, POSITIONS = 2_000_000, 2.0, 20_000  # of the solver, for each position
 
@@ -73,19 +74,33 @@ def verdict(game: Game, before: Node, after: Node) -> str:
         return f"gave {game.shown(was - now).lstrip('+')} away"
     known = after.outcome or after.utilities
     if after.action in before.scores:
-        lost = max(before.scores.values()) - before.scores[after.action]
-    elif before.utilities is not None and known is not None:
-        lost = before.utilities[mover] - known[mover]
+        best, played = max(before.scores.values()), before.scores[after.action]
+        lost, error = best.value - played.value, math.hypot(best.error, played.error)
+    elif before.utilities is not None and known is not None and not game.hides_information:
+        lost, error = before.utilities[mover] - known[mover], math.hypot(before.error, after.error)
     else:
         return ""
-    return "??" if lost > 2 * MISTAKE else "?" if lost > MISTAKE else ""
+    if lost <= MISTAKE + error:
+        return ""
+    return "??" if lost > 2 * MISTAKE + error else "?"
 
 
-def scores(choice: Choice) -> dict[int, float]:
+def scores(choice: Choice) -> dict[int, Score]:
     """The values, for the mover, of the actions that one search looked at closely enough to compare them."""
     most = max((each.visits or 0 for each in choice.actions), default=0)
     return {
-        each.action: each.value
+        each.action: Score(each.value, _error_of(each))
         for each in choice.actions
         if each.value is not None and (each.visits is None or each.visits >= SEEN * most)
     }
+
+
+def error_of(choice: Choice) -> float:
+    """Of the value of a choice."""
+    return next((_error_of(each) for each in choice.actions if each.action == choice.action), 0.0)
+
+
+def _error_of(each: Candidate) -> float:
+    """Simulations make a mean; a search that counts none has no error of its own."""
+    is_mean = each.visits is not None and each.value is not None and each.bound == "estimate"
+    return error_of_mean(each.value or 0.0, each.visits or 0) if is_mean else 0.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import webbrowser
 
-from arena.page.choosing import load_open
 from arena.page.server import PageServer
 from arena.players import make_player
 from base.errors import INTERRUPTED, UserError
+from games import load
 
 PORT = 8321
 
@@ -31,7 +31,7 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 def run_serve(options: argparse.Namespace) -> int:
     if options.port is not None and not 0 <= options.port < 2**16:
         raise UserError(f"port: expected 0 to {2**16 - 1}, got {options.port}")
-    game = None if options.game is None else load_open(options.game)
+    game = None if options.game is None else load(options.game)
     for text in options.player:
         if game is None:
             raise UserError("player: expected a game before it, for which it plays")

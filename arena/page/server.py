@@ -33,6 +33,7 @@ from arena.page.choosing import Choosing
 from arena.page.files import MOST_BYTES, forms, of_run, read, saved
 from arena.page.table import Stale, Table
 from base.errors import UserError, short
+from base.kernel_cache import is_compiling
 from base.reading import json_of
 from checkpoints import folders
 from games import Game
@@ -42,6 +43,7 @@ TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".s
 MOST_BODY = 2 * MOST_BYTES
 MOST_TABLES = 8
 ALIVE = 15.0  # seconds between two events at most
+SOON = 0.5  # where a player or the analysis has nothing to show yet
 EVERY = 0.1  # between two events of an analysis
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
@@ -156,6 +158,8 @@ class PageServer(ThreadingHTTPServer):
             raise UserError(f"seed: expected 0 or more, got {seed}")
         if records:
             record = records[number]
+            game = self.choosing.game(record.game) if record.game != game.name else game
+            seats = ["human"] * game.players
             start = None if record.start is None else record.first_position(game)
         table = Table(self.choosing, game, seats, start, seed, bool(given.get("analyse", False)) or bool(records))
         if records:
@@ -172,7 +176,7 @@ class PageServer(ThreadingHTTPServer):
             content = source.get("content")
             if type(content) is not str:
                 raise UserError("tables: expected the file's content in base64")
-            records = read(name, content, game)
+            records = read(name, content, game, self.choosing.game)
             if number >= len(records):
                 raise UserError(f"{short(name)}: expected game 1 to {len(records)}, got {number + 1}")
             return records, short(name), number
@@ -265,25 +269,27 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         version = found_version = -1
-        node = -1
+        shown: tuple[Any, Any] = (None, None)
+        was_compiling = False
         self._event("forms", {"forms": list(forms(table.game))})
         while not table.is_closed:
             with table.changed:
                 if table.version == version and table.found_version == found_version:
-                    table.changed.wait(ALIVE)
+                    table.changed.wait(SOON if table.is_waited_for else ALIVE)
                 state = table.data(turned) if table.version != version else None
-                found = table.found if table.found_version != found_version else None
                 is_new = table.found_version != found_version
-                found_version = table.found_version
+                found = table.found_data() if is_new else None
+                version, found_version = table.version, table.found_version
             if state is not None:
-                version = state["version"]
                 self._event("state", state)
-                if state["at"] != node:
-                    node = state["at"]
-                    self._event("moves", table.choices(node))
+                if (state["at"], state["seat"]) != shown:
+                    shown = state["at"], state["seat"]
+                    self._event("moves", table.choices(state["at"]))
             if is_new:
-                data = None if found is None else {"node": found[0], "over": found[2], **found[1]}
-                self._event("found", data)
+                self._event("found", found)
+            if was_compiling != (compiles := is_compiling() and table.is_waited_for):
+                was_compiling = compiles
+                self._event("compiling", compiles)
             if state is None and not is_new:
                 self.wfile.write(b": alive\n\n")
                 self.wfile.flush()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,18 @@ import numpy as np
 from arena.openings import random_action
 from arena.page.board import choices, marks, picture
 from arena.page.choosing import HUMAN, Choosing
-from arena.page.judging import Judge, scores
-from arena.page.shown import colours_of, eval_data, table_data
-from arena.page.thinking import Analysis, Found, Order, as_data, tree_picture, utilities
+from arena.page.judging import Judge, error_of, scores
+from arena.page.seeing import NOBODY, Sight
+from arena.page.shown import eval_data, table_data
+from arena.page.thinking import Analysis, Found, Order, as_data, is_valued, tree_picture, utilities
 from arena.page.tree import Node, Tree
 from arena.players import Forfeit, Player, make_player
 from arena.referee import forfeit_utilities
+from arena.seats import colours_of
 from base.errors import UserError, short
 from base.seeds import derive, generator
 from games import CHANCE, Game
+from games.choice import Choice
 from games.formats.words import action_of
 from games.record import GameRecord, make_record
 from games.types import GameState
@@ -60,11 +64,14 @@ class Table:
         self.at = self.tree.root
         self.names: tuple[str, ...] = ()
         self.title = ""
+        self.source: GameRecord | None = None
         self.is_playing = not analysed  # players answer
         self.asks_dice = False
         self.is_hidden = not analysed
+        self.is_open = analysed or not game.hides_information
+        self.ready: int | None = None  # of several persons at one page, the one who looks at it
         self.analyses = analysed
-        self.solves = game.rules.max_plies <= SHORT_GAME
+        self.solves = game.rules.max_plies <= SHORT_GAME and not game.hides_information
         self.trouble = ""
         self.busy: tuple[int, float] | None = None  # the seat that chooses, and since when
         self.version = self.found_version = 0
@@ -87,7 +94,7 @@ class Table:
         choices(game, node.state, game.legal_actions(node.state))
         while node.outcome is None and not node.is_choice:
             node = Tree(game, game.result(node.state, game.legal_actions(node.state)[0])).root
-        eval_data(game, node)
+        eval_data(game, node, node.state)
 
     # ── commands ──
 
@@ -110,21 +117,27 @@ class Table:
 
     def do_play(self, node: int, action: int) -> None:
         """A move of a person, or the dice as entered. `node`: the position that the person saw."""
-        if self.tree.at(node) is not self.at:
+        sight = self.sight()
+        if sight.node(node) is not self.at:
             raise Stale("the position has changed since")
         if self.at.outcome is not None:
             raise Stale("the game is over here")
+        if not sight.is_own(self.at):
+            raise Stale("another player is to move, whose view is not shown")
         if self.busy is not None:
             raise Stale("a player is choosing; take back, or stop the players, to move yourself")
         if self.at.mover == CHANCE and not self.asks_dice and self.is_playing:
             raise Stale("the page rolls the dice")
-        self._go(self.tree.play(self.at, action))
+        played = self.tree.play(self.at, action)
+        played.is_taken_back = False
+        self._go(played)
 
     def do_type(self, node: int, word: str) -> None:
         """A move by its name, in chess also as in books."""
         if len(word) > LONGEST_WORD:
             raise UserError(f"type: expected a move's name, got {short(repr(word))}")
-        self.do_play(node, action_of(self.game, self.tree.at(node).state, word.strip()))
+        sight = self.sight()
+        self.do_play(node, action_of(self.game, sight.state(sight.node(node)), word.strip()))
 
     def do_undo(self) -> None:
         """Back to the last decision of a person, or one move back where there is none."""
@@ -132,11 +145,13 @@ class Table:
         own = [each for each in path if each.mover is not None and each.mover >= 0 and self.seats[each.mover] == HUMAN]
         if not path:
             raise Stale("there is no move to take back")
-        self._go((own or path)[-1])
+        target = (own or path)[-1]
+        self.tree.path(self.at)[target.ply + 1].is_taken_back = True
+        self._go(target)
 
     def do_go(self, node: int) -> None:
         """Show a position. The players wait there."""
-        found = self.tree.at(node)
+        found = self.sight().node(node)
         self.is_playing = False
         self._go(found)
 
@@ -155,15 +170,27 @@ class Table:
         self.seats[seat] = self.choosing.check(player, self.game)
         self.names = ()
         self._forget_choice()
+        self._follow()
+
+    def do_ready(self) -> None:
+        """The person to move looks at the page, and no other one."""
+        if self.at.mover is None or self.at.mover == CHANCE or self.seats[self.at.mover] != HUMAN:
+            raise Stale("ready: expected a person's turn")
+        self.ready = self.at.mover
+        self._follow()
 
     def do_resign(self) -> None:
         mover = self.at.mover
+        if not self.sight().is_own(self.at):
+            raise Stale("resign: expected your turn")
         if mover is None or mover == CHANCE or self.at.outcome is not None:
             raise Stale("resign: expected a player's turn")
         self.at.outcome, self.at.ending = forfeit_utilities(self.game, mover), f"player {mover} resigns"
         self.is_playing = False
 
     def do_dice(self, asks: bool) -> None:
+        if not self.is_open:
+            raise UserError(f"dice: expected a game in which players see everything, got {self.game.name}")
         self.asks_dice = asks
 
     def do_hide(self, hidden: bool) -> None:
@@ -189,17 +216,36 @@ class Table:
 
     def do_sweep(self) -> None:
         """Half a second for each position of the line, then this one."""
-        orders = [Order(each.number, each.state, SWEEP) for each in self.tree.line(self.at) if each.is_choice]
+        sight, line = self.sight(), self.tree.line(self.at)
+        orders = [Order(each.number, each.state, SWEEP) for each in line if each.is_choice and sight.is_own(each)]
         self.analyses = True
         self.analysis.ask([*orders, *self._orders()])
 
     def do_solve(self, on: bool) -> None:
         self.solves = on
 
+    # ── who sees what ──
+
+    @property
+    def seat(self) -> int | None:
+        """Whose view the page is sent; None: everything. That is one person's as long as the game lasts; of several, the one's who is
+        to move and has said so."""
+        if self.is_open or self.tree.line(self.at)[-1].outcome is not None:
+            return None
+        persons = [seat for seat, text in enumerate(self.seats) if text == HUMAN]
+        if len(persons) < 2:
+            return persons[0] if persons else None
+        looks = self.ready is not None and (self.at.mover not in persons or self.at.mover == self.ready)
+        return self.ready if looks and self.ready in persons else NOBODY
+
+    def sight(self) -> Sight:
+        return Sight(self.tree, self.seat, self.at)
+
     # ── where the game is ──
 
     def _go(self, node: Node) -> None:
         self._forget_choice()
+        self.trouble = ""
         self.tree.choose(node)
         self.at = node
         self._follow()
@@ -216,7 +262,8 @@ class Table:
         self._chooser.start()
 
     def _orders(self) -> list[Order]:
-        return [Order(self.at.number, self.at.state, SECONDS)] if self.at.is_choice else []
+        is_seen = self.at.is_choice and self.sight().is_own(self.at)
+        return [Order(self.at.number, self.at.state, SECONDS)] if is_seen else []
 
     def _follow(self) -> None:
         """The analysis turns to the position shown."""
@@ -226,7 +273,8 @@ class Table:
 
     def _solved_path(self) -> list[Node]:
         """Of exact values: the position shown, and those before it, so that moves can be judged."""
-        return self.tree.path(self.at) if self.solves and self.game.rules.chance is None else []
+        is_solved = self.solves and self.game.rules.chance is None and not self.game.hides_information
+        return self.tree.path(self.at) if is_solved else []
 
     def _tell(self) -> None:
         with self.changed:
@@ -242,6 +290,11 @@ class Table:
             self.changed.release()
 
     @property
+    def is_waited_for(self) -> bool:
+        """Whether a player or the analysis is at work and has nothing to show yet."""
+        return self.busy is not None or (self.analyses and self.found is None and bool(self._orders()))
+
+    @property
     def is_closed(self) -> bool:
         return self._is_closed
 
@@ -252,7 +305,8 @@ class Table:
             node = self.tree.nodes[number]
             mover = node.mover
             assert mover is not None
-            node.utilities, node.scores = utilities(self.game, mover, found.choice), scores(found.choice)
+            if is_valued(found.choice):
+                self._value(node, found.choice)
             if found.choice.proven and node.utilities is not None:
                 node.exact = node.utilities
             if node is self.at:
@@ -261,6 +315,12 @@ class Table:
                 self.changed.notify_all()
             if is_over:
                 self._tell()
+
+    def _value(self, node: Node, choice: Choice) -> None:
+        """What a search found of a position."""
+        assert node.mover is not None
+        node.utilities, node.scores = utilities(self.game, node.mover, choice), scores(choice)
+        node.error = error_of(choice)
 
     def _fail(self, message: str) -> None:
         with self.changed:
@@ -318,8 +378,8 @@ class Table:
             if self.busy is not busy:
                 return
             self.busy = None
-            if node.utilities is None and choice.actions and any(each.value is not None for each in choice.actions):
-                node.utilities, node.scores = utilities(self.game, seat, choice), scores(choice)
+            if node.utilities is None and is_valued(choice):
+                self._value(node, choice)
             self._move(node, choice.action)
 
     def _move(self, node: Node, action: int) -> None:
@@ -357,17 +417,34 @@ class Table:
 
     def choices(self, number: int) -> dict[str, Any]:
         """The legal moves of a position with their clicks."""
-        node = self.tree.at(number)
+        sight = self.sight()
+        node = sight.node(number)
+        if sight.seat is not None:
+            state = sight.state(node)
+            legal = self.game.legal_actions(state) if node.outcome is None and sight.is_own(node) else []
+            return {"node": number, **choices(self.game, state, legal)}
         if node.choices is None:
             legal = [] if node.outcome is not None else self.game.legal_actions(node.state)
             node.choices = {"node": number, **choices(self.game, node.state, legal)}
         return node.choices
 
+    def found_data(self) -> dict[str, Any] | None:
+        """What the analysis finds, where the seat whose view is shown is to move."""
+        sight = self.sight()
+        if self.found is None or not sight.is_own(self.tree.nodes[self.found[0]]):
+            return None
+        number, data, is_over = self.found
+        return {"node": sight.number(self.tree.nodes[number]), "over": is_over, **data}
+
     def line(self, number: int, actions: Sequence[Any], turned: bool = False) -> dict[str, Any]:
         """The board at the end of a line, and where its moves came to stand."""
         if len(actions) > LINE or not all(type(action) is int for action in actions):
             raise UserError(f"line: expected at most {LINE} actions as whole numbers")
-        state, steps = self.tree.at(number).state, []
+        sight = self.sight()
+        node, steps = sight.node(number), list[list[str]]()
+        if not sight.is_own(node):
+            raise UserError("line: expected a position of the player whose view is shown")
+        state = sight.state(node)
         for action in actions:
             after = self.game.result(state, action)
             steps.append(marks(self.game, state, after))
@@ -376,7 +453,7 @@ class Table:
 
     def tree_picture(self, number: int) -> str:
         """A small search of a position as a drawing, by the player that analyses."""
-        node = self.tree.at(number)
+        node = self.sight().node(number)
         if not node.is_choice:
             raise UserError("tree: expected a position where a player is to move")
         return tree_picture(self.analysis.text, self.game, node.state)
@@ -386,6 +463,8 @@ class Table:
     def record(self) -> GameRecord:
         """The line that is shown, to its end."""
         with self.changed:
+            if self.seat is not None:
+                raise UserError("save: expected a game that is over: a file holds what the players do not see yet")
             line = self.tree.line(self.at)
             last = line[-1]
             values = [each.utilities for each in line[:-1]]
@@ -400,8 +479,23 @@ class Table:
                 seed=self.seed,
                 players=self.names or self.seats,
                 start=self.tree.root.state if self.tree.has_own_start else None,
-                metadata={"hints": [each.hints for each in line]} if any(each.hints for each in line) else None,
+                metadata=self._metadata(line),
             )
+
+    def _metadata(self, line: Sequence[Node]) -> dict[str, Any]:
+        """Hints, and what the file of the game had beside its moves, as far as they are the same."""
+        found: dict[str, Any] = {"hints": [each.hints for each in line]} if any(each.hints for each in line) else {}
+        if self.source is None:
+            return found
+        kept, moves = dict(self.source.metadata), self.source.moves.tolist()
+        actions = [each.action for each in line[1:]]
+        if actions != moves:
+            kept.pop("rest", None)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(actions, moves, strict=False)))
+            notes = kept.get("notes")
+            if isinstance(notes, dict):
+                kept["notes"] = {ply: text for ply, text in notes.items() if str(ply).isdecimal() and int(ply) <= same}
+        return kept | found
 
     def show_record(self, record: GameRecord, title: str) -> None:
         """Fill the table with a recorded game; its end is shown."""
@@ -418,7 +512,7 @@ class Table:
             if record.outcome is not None and node.outcome is None:
                 node.outcome, node.ending = record.outcome, record.ending
             self.names = record.players if any(record.players) else ()
-            self.title, self.is_playing = title, False
+            self.title, self.is_playing, self.source = title, False, record
             self._go(self.tree.root if len(record.moves) else node)
             self.tree.choose(node)
             self._tell()
@@ -432,6 +526,7 @@ COMMANDS: dict[str, dict[str, type]] = {
     "resume": {},
     "stop": {},
     "seat": {"seat": int, "player": str},
+    "ready": {},
     "resign": {},
     "dice": {"asks": bool},
     "hide": {"hidden": bool},

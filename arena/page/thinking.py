@@ -3,6 +3,10 @@
     for found in progress(text, game, state): ...        # ten times a second; closing the generator ends the search
 
 Tree search and alpha-beta are watched; other players answer once. `Analysis` is the thread that follows a position of a table.
+
+Engine protocols have another one, `arena.analysis`: their reports come from the search itself, at points where it writes nothing,
+which in alpha-beta is once an iteration. Here a report is due ten times a second, also within an iteration of minutes, and a search is
+broken off for the next position without waiting for its result.
 """
 
 from __future__ import annotations
@@ -214,6 +218,11 @@ class Analysis:
             self.report(order.node, last, True)
 
 
+def is_valued(choice: Choice) -> bool:
+    """Whether the search has values: a book and an equilibrium choose without them."""
+    return any(each.value is not None for each in choice.actions)
+
+
 def utilities(game: Game, mover: int, choice: Choice) -> tuple[float, ...] | None:
     """Every player's, where they are known."""
     return choice.utilities or _of_mover(game, mover, choice.value)
@@ -230,7 +239,7 @@ def as_data(game: Game, state: GameState, found: Found) -> dict[str, Any]:
     """For the page: candidates best first, with every player's utilities where they are known."""
     choice, mover = found.choice, game.to_move(state)
     assert mover is not None
-    whole = utilities(game, mover, choice)
+    whole = utilities(game, mover, choice) if is_valued(choice) or choice.proven else None
     rows = []
     for each in choice.actions:
         rows.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from base.errors import UserError
 from games import CHANCE, Game
@@ -11,6 +11,14 @@ from games.formats.words import written
 from games.types import GameState
 
 MOST = 20_000  # positions of one table
+
+
+class Score(NamedTuple):
+    """Of one action."""
+
+    value: float
+    error: float
+    """Twice the standard error, where simulations make the value."""
 
 
 @dataclass
@@ -31,7 +39,9 @@ class Node:
     """The child visited last: the line continues there."""
     utilities: tuple[float, ...] | None = None
     """Every player's, as a search expects them."""
-    scores: dict[int, float] = field(default_factory=dict)
+    error: float = 0.0
+    """Of these, by the search's own count."""
+    scores: dict[int, Score] = field(default_factory=dict)
     """For the mover, of the actions that the same search compared."""
     exact: tuple[float, ...] | None = None
     """Every player's, from the solver."""
@@ -39,10 +49,14 @@ class Node:
     """The solver's limit was too small."""
     target: dict[int, float] | None = None
     """The policy that was learned from this position."""
+    is_taken_back: bool = False
+    """Its move was taken back: what is played instead is the main line."""
     hints: int = 0
     """How often a hint was looked at."""
     ending: str = ""
     outcome: tuple[float, ...] | None = None
+    noticed: tuple[str, ...] = ()
+    """What each player noticed of that action, by name, where the game hides information; empty: nothing."""
     choices: dict[str, Any] | None = None
     """What the page is sent of the moves, made once."""
 
@@ -76,6 +90,8 @@ class Tree:
         state = self.game.result(node.state, action)
         name = written(self.game, node.state, [action])[0]
         child = Node(len(self.nodes), node, action, name, state, node.ply + 1, self.game.to_move(state))
+        if self.game.hides_information:
+            child.noticed = tuple(self.game.event(node.state, action, player) for player in range(self.game.players))
         self.nodes.append(child)
         node.children.append(child)
         node.chosen = child

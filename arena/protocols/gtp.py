@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +90,8 @@ class Gtp(Protocol):
             "get_komi": lambda words: f"{float(self.game.options['komi']):g}",
             "play": self._play,
             "set_position": self._set_position,
+            "fixed_handicap": self._fixed_handicap,
+            "place_free_handicap": self._free_handicap,
             "set_free_handicap": self._handicap,
             "undo": self._undo,
             "genmove": lambda words: self._genmove(words, ""),
@@ -254,10 +256,41 @@ class Gtp(Protocol):
     def _handicap(self, words: list[str]) -> str:
         if len(words) < 2:
             raise UserError("syntax error: expected two points or more")
+        points = [self._point(word) for word in words]
+        if len(set(points)) < len(points):
+            raise UserError("bad vertex list: expected each point once")
+        self._place_handicap(points)
+        return ""
+
+    def _fixed_handicap(self, words: list[str]) -> str:
+        points = handicap_points(int(self.game.options["size"]))
+        count = self._count_of_stones(words, "fixed_handicap")
+        if count > max(points):
+            raise UserError("invalid number of stones")
+        return self._place_handicap(points[count])
+
+    def _free_handicap(self, words: list[str]) -> str:
+        """On the points of the fixed one, and fewer stones where those do not suffice, which the protocol allows."""
+        points = handicap_points(int(self.game.options["size"]))
+        count = min(self._count_of_stones(words, "place_free_handicap"), max(points))
+        if not count:
+            raise UserError("invalid number of stones")
+        return self._place_handicap(points[count])
+
+    def _count_of_stones(self, words: list[str], what: str) -> int:
+        count = number_of(words, what)
+        if count != int(count):
+            raise UserError(f"syntax error: {what}: expected a whole number")
+        if count < 2:
+            raise UserError("invalid number of stones")
+        return int(count)
+
+    def _place_handicap(self, points: Sequence[int]) -> str:
+        """The points, as the answer has them."""
         if self._stones():
             raise UserError("board not empty")
-        self._set_up({self._point(word): 0 for word in words}, "o")
-        return ""
+        self._set_up(dict.fromkeys(points, 0), "o")
+        return " ".join(map(self.game.name_of, points))
 
     def _point(self, word: str) -> int:
         action, size = self.game.id_of(word), int(self.game.options["size"])
@@ -456,6 +489,22 @@ RULES = (
     '{"hasButton":false,"ko":"POSITIONAL","scoring":"AREA","suicide":false,"tax":"NONE","whiteHandicapBonus":"0",'
     '"friendlyPassOk":false}'
 )
+
+
+def handicap_points(size: int) -> dict[int, list[int]]:
+    """By their number, the points of the protocol's fixed handicap: up to nine on odd boards from 9 on, else four; none below 7."""
+    edge = 3 if size >= 13 else 2
+    low, middle, high = edge, size // 2, size - 1 - edge
+    corners = [(low, low), (high, high), (high, low), (low, high)]  # row from below, column
+    sides = [(middle, low), (middle, high), (low, middle), (high, middle)]
+    found: dict[int, list[tuple[int, int]]] = {0: []}
+    if size >= 7:
+        found |= {count: corners[:count] for count in (2, 3, 4)}
+    if size >= 9 and size % 2:
+        centre = [(middle, middle)]
+        found |= {5: corners + centre, 6: corners + sides[:2], 7: corners + sides[:2] + centre}
+        found |= {8: corners + sides, 9: corners + sides + centre}
+    return {count: [row * size + column for row, column in places] for count, places in found.items()}
 
 
 def words_of(line: str) -> tuple[str, list[str]]:

@@ -14,10 +14,11 @@ places     where an action shows
 svg        shapes as SVG
 """
 
-from games.drawing.places import Cell, changes, places
+from games.drawing.places import changes, places
 from games.drawing.scene import Layers, drawn, layers
 from games.drawing.shapes import Circle, Drawing, Path, Shape, Text
 from games.drawing.svg import CELL, elements, svg
+from games.engine.diagram import Cell
 
 __all__ = [
     "CELL",

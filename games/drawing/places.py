@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from games.engine.diagram import BAR, Diagram
+from games.engine.diagram import BAR, Cell, Diagram
 from games.engine.game import Game
 from games.types import GameState
-
-Cell = tuple[int, int]
-"""Row and column."""
 
 
 def places(game: Game, state: GameState, actions: Sequence[int]) -> list[list[Cell]]:
@@ -38,7 +35,21 @@ def _changes_of_actions(before: Diagram, after: Diagram) -> dict[Cell, int]:
 
 
 def changes(before: Diagram, after: Diagram) -> dict[Cell, int]:
-    """The cells that differ, and how: EMPTIED, COUNTED, REPLACED or FILLED."""
+    """The cells that differ, and how: EMPTIED, COUNTED, REPLACED or FILLED. Where something comes to stand, cells that are merely
+    coloured follow from it, as a box from its last line: they count as COUNTED."""
+    found = _changes(before, after)
+    stands = {cell for cell, kind in found.items() if kind > COUNTED and _shape(after, cell) != "fill"}
+    if not stands:
+        return found
+    return {cell: COUNTED if kind > COUNTED and cell not in stands else kind for cell, kind in found.items()}
+
+
+def _shape(diagram: Diagram, cell: Cell) -> str:
+    symbol = diagram.symbol(*cell)
+    return "" if symbol is None else symbol.shape
+
+
+def _changes(before: Diagram, after: Diagram) -> dict[Cell, int]:
     if list(map(len, before.cells)) != list(map(len, after.cells)):
         return {}
     is_words = [before.surface == "text" and re.search("[A-Za-z]{3}", "".join(row)) for row in before.cells]
@@ -57,4 +68,4 @@ def _change(before: Diagram, after: Diagram, row: int, column: int) -> int:
         return EMPTIED
     if old is None or before.is_empty(row, column):
         return FILLED
-    return COUNTED if old.shape and old[:2] == new[:2] else REPLACED
+    return COUNTED if old.shape not in ("", "card") and old[:2] == new[:2] else REPLACED

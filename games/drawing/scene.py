@@ -6,11 +6,10 @@ import textwrap
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from games.drawing.places import Cell
 from games.drawing.shapes import INK, Circle, Drawing, Path, Shape, Text, corners
 from games.drawing.surfaces import Grid, above, grid_of, ground
 from games.drawing.symbols import die, shapes_of
-from games.engine.diagram import Diagram
+from games.engine.diagram import Cell, Diagram
 
 NAME, NOTE = 0.36, 0.32  # sizes of text
 SIDE = 0.7  # room for names

@@ -10,12 +10,15 @@ from games.engine.diagram import BAR, Diagram
 
 THIN = 0.26  # width of a line between boxes
 LETTER = 0.56, 1.05  # width and height of a cell that holds one letter
+CARD = 1.4  # height of a cell that holds a card
 LIGHT, DARK = "#f5f3ee", "#d3cdc1"
 WOOD, GRAIN = "#f3e6c8", "#7d6b48"
 GREEN, GREEN_LINE = "#c4ddca", "#8fb59b"
 HOLDER = "#a9bcd6"
+CLOTH = "#d5e3d9"
 TABLE, FRAME, TONES = "#f5f1e8", "#b5a891", ("#dccbb2", "#bcc9c4")
 BORDER = 0.02
+WON = "#22272e"
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ def grid_of(diagram: Diagram) -> Grid:
     if diagram.surface == "dots":
         rows = [1.0 if row % 2 else THIN for row in range(diagram.rows)]
         columns = [1.0 if column % 2 else THIN for column in range(diagram.columns)]
+    elif diagram.surface == "cards":
+        rows = [CARD] * diagram.rows
     elif diagram.surface == "text":
         rows, columns = [LETTER[1]] * diagram.rows, [LETTER[0]] * diagram.columns
     elif diagram.surface == "table":
@@ -80,6 +85,8 @@ def ground(diagram: Diagram, grid: Grid) -> list[Shape]:
             return [_whole(grid, HOLDER), *holes]
         case "dots":
             return [_whole(grid, FIELD)]
+        case "cards":
+            return [_whole(grid, CLOTH)]
         case "points":
             return _points(grid)
         case "table":
@@ -95,7 +102,10 @@ def ground(diagram: Diagram, grid: Grid) -> list[Shape]:
 
 
 def above(diagram: Diagram, grid: Grid) -> list[Shape]:
-    """What lies upon the cells: the dots of dots and boxes."""
+    """What lies upon the cells: the dots of dots and boxes, the line that decided a game."""
+    lines = tuple((grid.middle(*first), grid.middle(*last)) for first, last in diagram.lines)
+    if lines:
+        return [Path(lines, stroke=WON, width=0.13, opacity=0.8, is_closed=False)]
     if diagram.surface != "dots":
         return []
     return [

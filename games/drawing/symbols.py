@@ -104,6 +104,25 @@ PIPS = {
     6: [(-1, -1), (-1, 0), (-1, 1), (1, -1), (1, 0), (1, 1)],
 }
 
+RED, BLACK, RED_INK = "dh", "cs", "#c2281d"
+
+
+def _arc(x: float, y: float, radius: float, first: float = 0.0, last: float = 360.0) -> list[Point]:
+    """Points of a circle, from one angle to another in degrees."""
+    steps = max(8, round((last - first) / 15))
+    angles = [math.radians(first + (last - first) * step / steps) for step in range(steps + 1)]
+    return [(x + radius * math.cos(angle), y + radius * math.sin(angle)) for angle in angles]
+
+
+_HEART = [*_arc(-0.23, -0.18, 0.24, 150, 345), *_arc(0.23, -0.18, 0.24, 195, 390), (0.0, 0.48)]
+_STEM: Sequence[Point] = [(0.03, 0.1), (0.16, 0.48), (-0.16, 0.48), (-0.03, 0.1)]
+SUITS: dict[str, list[Sequence[Point]]] = {  # polygons in a square of side 1
+    "h": [_HEART],
+    "d": [[(0.0, -0.5), (0.37, 0.0), (0.0, 0.5), (-0.37, 0.0)]],
+    "s": [[(dx, -0.1 - 0.85 * dy) for dx, dy in _HEART], _STEM],
+    "c": [_arc(0.0, -0.25, 0.22), _arc(-0.24, 0.1, 0.22), _arc(0.24, 0.1, 0.22), _STEM],
+}
+
 
 def shapes_of(symbol: Symbol, x: float, y: float, width: float, height: float) -> list[Shape]:
     """In the cell around (x, y)."""
@@ -126,6 +145,10 @@ def shapes_of(symbol: Symbol, x: float, y: float, width: float, height: float) -
         found.append(Circle(x, y, 0.4 * side, fill, INK, STROKE))
         if symbol.shape == "crowned disc":
             found.append(_polygon(CROWN, x, y, side, against, "none"))
+    elif symbol.shape == "card":
+        return card(symbol.label, fill, against, x, y, min(0.9 * width, 0.66 * height))
+    elif symbol.shape == "die":
+        return die_of(symbol.label, fill, against, x, y, 0.8 * side)
     elif symbol.shape:
         found += _piece(symbol, x, y, side, fill, against)
     if symbol.label:
@@ -161,6 +184,45 @@ def _piece(symbol: Symbol, x: float, y: float, side: float, fill: str, against: 
 def _polygon(points: Sequence[Point], x: float, y: float, side: float, fill: str, stroke: str) -> Path:
     placed = tuple((x + side * dx, y + side * dy) for dx, dy in points)
     return Path((placed,), fill, stroke, STROKE * side if stroke != "none" else 0.0)
+
+
+def card(label: str, fill: str, against: str, x: float, y: float, width: float) -> list[Shape]:
+    """Around (x, y): face up with its rank and suit, or face down."""
+    height = 1.38 * width
+    if not label:
+        inner = rectangle(x - 0.38 * width, y - 0.41 * height, 0.76 * width, 0.82 * height, "none", against, STROKE)
+        return [_card(x, y, width, height, fill), inner, _suit("d", x, y, 0.5 * width, against)]
+    has_suit = len(label) > 1 and label[-1].lower() in RED + BLACK
+    rank, suit = (label[:-1], label[-1].lower()) if has_suit else (label, "")
+    colour = RED_INK if suit and suit in RED else INK
+    words = Text(x, y - (0.2 * height if suit else 0), "10" if rank == "T" and suit else rank, 0.56 * width, colour)
+    return [
+        _card(x, y, width, height, "#ffffff"),
+        words,
+        *([_suit(suit, x, y + 0.22 * height, 0.44 * width, colour)] if suit else []),
+    ]
+
+
+def _card(x: float, y: float, width: float, height: float, fill: str) -> Path:
+    """With corners cut off."""
+    cut, right, down = 0.08 * width, width / 2, height / 2
+    half = [(right - cut, -down), (right, cut - down), (right, down - cut), (right - cut, down)]
+    outline = [*half, *((-dx, dy) for dx, dy in reversed(half))]
+    return Path((tuple((x + dx, y + dy) for dx, dy in outline),), fill, "#8a929b", STROKE)
+
+
+def _suit(suit: str, x: float, y: float, side: float, fill: str) -> Path:
+    """Of a card, around (x, y)."""
+    lines = [tuple((x + side * dx, y + side * dy) for dx, dy in line) for line in SUITS[suit]]
+    return Path(tuple(lines), fill)
+
+
+def die_of(label: str, fill: str, against: str, x: float, y: float, side: float) -> list[Shape]:
+    """A die that shows a face, or a covered one."""
+    if label.isdecimal() and int(label) in PIPS:
+        return die(int(label), x, y, side)
+    box = rectangle(x - side / 2, y - side / 2, side, side, fill, INK, STROKE)
+    return [box, Text(x, y, label or "?", 0.6 * side, against)]
 
 
 def die(face: int, x: float, y: float, side: float) -> list[Shape]:

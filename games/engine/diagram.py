@@ -22,16 +22,20 @@ from games.types import GameState
 if TYPE_CHECKING:
     from games.engine.rules import Rules
 
-SURFACES = ("squares", "green squares", "checkered", "lines", "holes", "dots", "points", "table", "text")
+SURFACES = ("squares", "green squares", "checkered", "lines", "holes", "dots", "points", "cards", "table", "text")
 COLOURS = ("black", "white", "red", "yellow", "blue", "orange", "green", "purple")
 PIECES = ("king", "queen", "rook", "bishop", "knight", "pawn")
-SHAPES = ("disc", "crowned disc", "cross", "ring", "fill", "line", "star", *PIECES)
+SHAPES = ("disc", "crowned disc", "cross", "ring", "fill", "line", "star", "card", "die", *PIECES)
 EMPTY = ("", " ", ".")
 MARKS = {"x": "black disc", "X": "black disc", "o": "white disc", "O": "white disc"}  # in a grid that `render` draws
 PLAYERS = ("black disc", "white disc", "red disc", "blue disc")
 POINTS, BAR = (11, 14), 6  # rows and columns of the surface "points"; its column of checkers that were hit
 LONGEST, WIDEST = 400, 400  # rows and columns
 FOLDED = 72  # letters of a line of text
+
+
+Cell = tuple[int, int]
+"""Row and column."""
 
 
 class Symbol(NamedTuple):
@@ -49,11 +53,13 @@ class Diagram:
     followed by a label that is written upon the shape (`x7`); every other word is written as it stands."""
     symbols: Mapping[str, str] = field(default_factory=dict)
     """Of a letter: a colour and a shape, `black disc`. COLOURS and SHAPES list them; `fill` colours the whole cell, `line` draws a line
-    along it, `star` is the mark of a point that is still empty."""
+    along it, `star` is the mark of a point that is still empty. A `card` with a label is face up, and a last letter c, d, h or s is its
+    suit (`white card` and `Qh`); without one it lies face down. A `die` with a label shows that face; without one it is covered."""
     surface: str = "squares"
     """squares, green squares, checkered (as for chess: a1 is dark); lines (as for go: cells are crossings); holes (as for connect
     four); dots (as for dots and boxes: rows and columns 0, 2, 4, … are dots and lines, the others boxes); points (as for backgammon:
-    11 rows, 14 columns; column 6 is the bar, column 13 the checkers borne off, row 5 the middle); table; text."""
+    11 rows, 14 columns; column 6 is the bar, column 13 the checkers borne off, row 5 the middle); cards (a table, whose cells are as
+    high as cards); table; text."""
     left: Sequence[str] = ()
     """Names of the rows."""
     top: Sequence[str] = ()
@@ -62,6 +68,8 @@ class Diagram:
     """Faces, 1 to 6."""
     bottom: Sequence[str] = ()
     """Names of the columns below the board, where they differ from those above."""
+    in_a_row: int = 0
+    """So many equal symbols in a straight line decide the game: a line is drawn through them."""
     note: str = ""
     """What else there is to say: whose move it is, a score."""
 
@@ -111,6 +119,28 @@ class Diagram:
         key = word if word in self.symbols else word[0]
         colour, _, shape = self.symbols.get(key, "").partition(" ")
         return Symbol(colour, shape, word[len(key) :]) if shape else Symbol("", "", word)
+
+    @property
+    def lines(self) -> list[tuple[Cell, Cell]]:
+        """The first and last cell of each straight line of `in_a_row` equal symbols or more."""
+        found = []
+        for row in range(self.rows if self.in_a_row else 0):
+            for column in range(self.columns):
+                for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                    symbol = self._stone(row, column)
+                    if symbol is None or self._stone(row - down, column - right) == symbol:
+                        continue
+                    length = 1
+                    while self._stone(row + length * down, column + length * right) == symbol:
+                        length += 1
+                    if length >= self.in_a_row:
+                        found.append(((row, column), (row + (length - 1) * down, column + (length - 1) * right)))
+        return found
+
+    def _stone(self, row: int, column: int) -> Symbol | None:
+        """What stands there; None also beyond the edge."""
+        is_inside = 0 <= row < self.rows and 0 <= column < self.columns
+        return self.symbol(row, column) if is_inside and not self.is_empty(row, column) else None
 
     def is_empty(self, row: int, column: int) -> bool:
         """Nothing stands there."""

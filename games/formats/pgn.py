@@ -1,8 +1,9 @@
 """PGN, the world's files of chess games: `read_pgn(path, game)` gives records one by one, `pgn_of(record, game)` writes one.
 
-Reading is lenient and takes constant memory: comments, variations, `$5` and `!?` are skipped, tags may be missing, games may begin
-anywhere (FEN). Broken games are left out and reported (games/formats/broken.py). Where a game continues after it was drawn by our rules
-(the third repetition, fifty moves, dead material, all without a claim), the record ends with the draw.
+Reading is lenient and takes constant memory: tags may be missing, games may begin anywhere (FEN). Comments, variations, `$5` and `!?`
+(as `$5`) are kept as text and written again. Broken games are left out and reported (games/formats/broken.py). Where a game continues
+after it was drawn by our rules (the third repetition, fifty moves, dead material, all without a claim), the record ends with the draw;
+what follows is kept as text, too.
 
     tag             in a record
     White, Black    players
@@ -10,15 +11,19 @@ anywhere (FEN). Broken games are left out and reported (games/formats/broken.py)
     FEN             start
     Seed            seed
     Termination     ending, where there is a result that the rules did not give; if missing, `resigned` or `agreed`
-    others          metadata["tags"]
+    others          metadata["tags"], also a Termination that says the same in other words
+    comments, …     metadata["notes"]: by the number of moves before them, from "0"
+    moves behind    metadata["rest"]: words and result
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from base.errors import UserError
 from base.files import StrPath
@@ -39,6 +44,25 @@ _LOOSE_TAG = re.compile(r'\s*\[\s*(\w+)\s*"(.*)"\s*\]\s*$')  # quotes within quo
 _TOKEN = re.compile(r"\{[^}]*\}?|;.*|<[^>]*>?|[()]|\$\d*|[^\s{}();$<]+")
 _NUMBER = re.compile(r"\d*\.+|\d+$")
 _SILENT = re.compile(r"e\.?p\.?|[^A-Za-z0-9-]+|[+=/-]*[+=/][+=/-]*|-\+")  # words that are no moves and mean none
+_GLYPH = re.compile(r"[!?]{1,2}$")
+GLYPHS = {
+    "!": 1,
+    "?": 2,
+    "!!": 3,
+    "??": 4,
+    "!?": 5,
+    "?!": 6,
+    "=": 10,
+    "+=": 14,
+    "=+": 15,
+    "+/-": 16,
+    "-/+": 17,
+    "+-": 18,
+    "-+": 19,
+}
+"""By the standard's numbers."""
+MOST_NOTES = 100_000
+"""Characters that are kept of the comments and variations of a game."""
 _RESULTS = {"1/2": "1/2-1/2", "½-½": "1/2-1/2", "1–0": "1-0", "0–1": "0-1"} | {word: word for word in OUTCOMES}
 
 
@@ -55,6 +79,37 @@ class PgnGame:
     """The result mark after the moves."""
     fault: str = ""
     """Why the text can't be read."""
+    notes: dict[int, list[str]] = field(default_factory=dict)
+    """Comments, variations and glyphs, by the number of words before them."""
+    noted: int = 0
+    """Characters of them."""
+
+    def note(self, text: str) -> None:
+        if self.noted + len(text) <= MOST_NOTES:
+            self.noted += len(text) + 1
+            self.notes.setdefault(len(self.words), []).append(text)
+
+
+@dataclass
+class Unit:
+    """A comment or a variation that is being read, as far as it is not too long to be kept."""
+
+    parts: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, text: str) -> None:
+        words = " ".join(text.split())
+        self.size += len(words) + 1
+        if words and self.size <= MOST_NOTES:
+            self.parts.append(words)
+
+    def taken(self) -> str:
+        """The whole, which begins anew; empty where it was too long."""
+        found = ""
+        for before, part in itertools.pairwise(["(", *self.parts]) if self.size <= MOST_NOTES else ():
+            found += part if before == "(" or part == ")" else f" {part}"
+        self.parts, self.size = [], 0
+        return found
 
 
 def read_pgn(path: StrPath, game: Game, report: Report = on_stderr) -> Iterator[GameRecord]:
@@ -74,6 +129,7 @@ def games_of(lines: Iterable[tuple[int, str]], most: int) -> Iterator[PgnGame]:
     game: PgnGame | None = None
     depth = 0  # of variations
     comment = 0  # the line where a comment began that is still open
+    unit = Unit()
     is_blank = True
     for number, line in lines:
         after_blank, is_blank = is_blank, not line.strip()
@@ -83,9 +139,12 @@ def games_of(lines: Iterable[tuple[int, str]], most: int) -> Iterator[PgnGame]:
         at = 0
         if comment:
             at = line.find("}") + 1
+            unit.add(line[:at] if at else line)
             if not at:
                 continue
             comment = 0
+            if depth == 0:
+                _note(game, unit.taken())
         elif line.startswith("%"):
             continue
         tags, at = _tags_in(line, at) if "[" in line and not at else ([], at)
@@ -93,21 +152,28 @@ def games_of(lines: Iterable[tuple[int, str]], most: int) -> Iterator[PgnGame]:
             yield game
             game = None
         if tags:
-            game, depth = game or PgnGame(number), 0
+            game, depth, unit = game or PgnGame(number), 0, Unit()
             game.tags |= tags
         for match in _TOKEN.finditer(line, at):
             token = match[0]
             first = token[0]
+            if first == ";":
+                token = "{" + token[1:].replace("}", ")").strip() + "}"
+            if depth > 0 or first in "{(;$":
+                unit.add(token)
             if first == "{":
                 comment = 0 if token[-1] == "}" else number
             elif first == "(":
                 depth += 1
             elif first == ")":
                 depth = max(0, depth - 1)
-            elif depth == 0 and first not in ";$<":
+            if first in "{);$" and depth == 0 and not comment:
+                _note(game, unit.taken())
+            elif depth == 0 and first not in "{(;$<)":
                 number_of_move = None if token in _RESULTS else _NUMBER.match(token)
                 word = token[number_of_move.end() :] if number_of_move else token
                 if not word or (word not in _RESULTS and _SILENT.fullmatch(word)):
+                    _note(game, f"${GLYPHS[word]}" if word in GLYPHS else "")
                     continue
                 if game is None or game.result:
                     if game is not None:
@@ -118,10 +184,18 @@ def games_of(lines: Iterable[tuple[int, str]], most: int) -> Iterator[PgnGame]:
                 elif len(game.words) <= most:
                     game.words.append(word)
                     game.lines.append(number)
+                    if glyph := _GLYPH.search(word):
+                        game.note(f"${GLYPHS[glyph[0]]}")
     if game is not None:
         if comment:
             game.fault = f"expected '}}' behind the comment that began in line {comment}, got the end of the file"
         yield game
+
+
+def _note(game: PgnGame | None, text: str) -> None:
+    """Text between games belongs to none of them."""
+    if game is not None and text:
+        game.note(text)
 
 
 def _tags_in(line: str, at: int) -> tuple[list[tuple[str, str]], int]:
@@ -161,16 +235,29 @@ def record_of(text: PgnGame, game: Game) -> GameRecord:
     outcome, ending = _ending_of(text, game, last, result)
     others = {name: value for name, value in tags.items() if name not in OWN and ROSTER.get(name) != value}
     seed = tags.get("Seed", "")
-    return make_record(
+    if seed and not _is_seed(seed):
+        others["Seed"] = seed
+    record = make_record(
         game,
         moves,
         outcome=outcome,
         ending=ending,
-        seed=int(seed) if re.fullmatch("[0-9]{1,20}", seed) and int(seed) < 1 << 64 else None,
+        seed=int(seed) if _is_seed(seed) else None,
         players=["" if name == "?" else name for name in (tags.get("White", "?"), tags.get("Black", "?"))],
         start=start,
-        metadata={"tags": others} if others else {},
     )
+    if (termination := tags.get("Termination", "").strip()) != _termination_of(record) and termination:
+        others["Termination"] = termination
+    found: dict[str, Any] = {"tags": others} if others else {}
+    if notes := {str(ply): " ".join(texts) for ply, texts in text.notes.items()}:
+        found["notes"] = notes
+    if fault == OVER:
+        found["rest"] = {"words": " ".join(_GLYPH.sub("", word) for word in text.words[len(moves) :]), "result": result}
+    return replace(record, metadata=found)
+
+
+def _is_seed(text: str) -> bool:
+    return re.fullmatch("[0-9]{1,20}", text) is not None and int(text) < 1 << 64
 
 
 def _start_of(text: PgnGame, game: Game) -> GameState | None:
@@ -211,7 +298,8 @@ def pgn_of(record: GameRecord, game: Game) -> str:
         raise UserError(f"PGN holds games of {CHESS}, got one of {game.name}")
     record.check(game)
     start = record.first_position(game)
-    result = _result_of(record.outcome)
+    notes, rest, stated = _kept(record)
+    result = stated or _result_of(record.outcome)
     players = [*record.players, "", ""][:2]
     given = record.metadata.get("tags", {})
     others = {str(name): str(value) for name, value in given.items()} if isinstance(given, dict) else {}
@@ -220,14 +308,18 @@ def pgn_of(record: GameRecord, game: Game) -> str:
     tags |= {name: value for name, value in others.items() if re.fullmatch(r"\w+", name) and name not in OWN}
     if record.start is not None:
         tags |= {"SetUp": "1", "FEN": game.text(start)}
-    if termination := _termination_of(record):
+    if termination := _stated_termination(record, others) or _termination_of(record):
         tags["Termination"] = termination
     if record.seed is not None:
         tags["Seed"] = str(record.seed)
+    elif "Seed" in others and not _is_seed(others["Seed"]):
+        tags["Seed"] = others["Seed"]
     head = "".join(f'[{name} "{_quoted(value)}"]\n' for name, value in tags.items())
     record.positions(game)  # refuses what does not fit before anything is written
-    words = _numbered(san_line(game, start, record.moves.tolist()), int(start.move), bool(start.mover))
+    line = [*san_line(game, start, record.moves.tolist()), *rest]
+    words = _numbered(line, int(start.move), bool(start.mover), notes)
     moves = textwrap.fill(" ".join([*words, result]), 79, break_long_words=False, break_on_hyphens=False)
+    moves = moves.replace("\n%", "\n %")  # a line that begins with it would be no part of the game
     return f"{head}\n{moves}\n\n"
 
 
@@ -247,16 +339,59 @@ def _termination_of(record: GameRecord) -> str:
     return "adjudication" if record.ending == "adjudicated" else record.ending
 
 
+def _stated_termination(record: GameRecord, given: Mapping[str, str]) -> str:
+    """The tag as it was read, where it says what the record does."""
+    word = given.get("Termination", "")
+    ending = ENDINGS.get(word.lower(), word)
+    if ending.lower() in ("normal", "?"):
+        ending = ""
+    default = "" if record.outcome is None else "resigned" if record.outcome != (0.0, 0.0) else "agreed"
+    return word if word and record.ending in ("", ending or default) else ""
+
+
+def _kept(record: GameRecord) -> tuple[dict[int, str], list[str], str]:
+    """What a file had beside the game: notes by ply, the moves behind its end, the result of these. What is not sound is left out."""
+    notes, rest = record.metadata.get("notes", {}), record.metadata.get("rest", {})
+    words = str(rest.get("words", "")).split() if isinstance(rest, Mapping) else []
+    stated = rest.get("result") if words and isinstance(rest, Mapping) else ""
+    if stated not in OUTCOMES or any(wish_of(word) is None for word in words):
+        words, stated = [], ""
+    given = notes.items() if isinstance(notes, Mapping) else ()
+    sound = {int(ply): text for ply, text in given if str(ply).isdecimal() and isinstance(text, str) and is_sound(text)}
+    return {ply: _printable(text) for ply, text in sound.items()}, words, str(stated)
+
+
+def is_sound(note: str) -> bool:
+    """Whether it consists of comments, variations and glyphs that end where they should."""
+    depth = 0
+    for match in _TOKEN.finditer(note):
+        token = match[0]
+        depth += (token == "(") - (token == ")")
+        if depth < 0 or (token[0] == "{" and token[-1] != "}") or token[0] == ";":
+            return False
+        if depth == 0 and token[0] not in "{)$":
+            return False
+    return depth == 0
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 def _quoted(value: str) -> str:
-    flat = "".join(letter if letter.isprintable() else " " for letter in value)
+    flat = _printable(value)
     return flat.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _numbered(words: list[str], number: int, is_black: bool) -> Iterator[str]:
-    """`1. e4 e5 2. Nf3`, or from a position in which black is to move `7... Kd8 8. Ra1`."""
+def _numbered(words: list[str], number: int, is_black: bool, notes: Mapping[int, str]) -> Iterator[str]:
+    """`1. e4 e5 2. Nf3`, or from a position in which black is to move, and behind notes, `7... Kd8 8. Ra1`."""
     for ply, word in enumerate(words):
+        if note := notes.get(ply):
+            yield note
         moves, colour = divmod(ply + is_black, 2)
         if colour == 0:
             yield f"{number + moves}. {word}"
         else:
-            yield f"{number}... {word}" if ply == 0 else word
+            yield f"{number + moves}... {word}" if ply == 0 or note else word
+    if note := notes.get(len(words)):
+        yield note

@@ -18,7 +18,7 @@ ply of our rules, the record ends there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,6 +34,7 @@ GO = "go"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LONGEST_VALUE = 10_000  # characters that are kept of one value
 MOST_VALUES = 1_000  # that are kept of one property
+MOST_NODES = 10_000  # that are read of one game of any board
 OWN = {"GM", "FF", "CA", "AP", "SZ", "KM", "RE", "PB", "PW", "AB", "AW", "AE", "PL", "B", "W"}  # ours to write
 ENDINGS = {"R": "resigned", "T": "time forfeit", "F": "forfeit"}
 
@@ -63,6 +64,35 @@ def read_sgf(path: StrPath, game: Game, report: Report = on_stderr) -> Iterator[
         raise UserError(f"{path}: expected games of {game.name}, got an SGF file, which holds games of {GO}")
     games = games_of(lines_of(path), game.rules.max_plies + MOST_VALUES)
     return sound_records(path, games, lambda each: record_of(each, game), report)
+
+
+def read_sgf_of_any_board(
+    path: StrPath, load: Callable[[str], Game], report: Report = on_stderr
+) -> Iterator[GameRecord]:
+    """The same with a board and a komi for each game: `load("go:size=13,komi=0.5")` gives what its file names."""
+
+    def record(text: SgfGame) -> GameRecord:
+        try:
+            game = load(spec_of(text))
+        except Broken:
+            raise
+        except UserError as error:
+            raise Broken(text.line, str(error)) from None
+        return record_of(text, game)
+
+    return sound_records(path, games_of(lines_of(path), MOST_NODES), record, report)
+
+
+def spec_of(text: SgfGame) -> str:
+    """The game of go that an SGF names by its size (19 where it names none) and its komi."""
+    root = text.nodes[0] if text.nodes else {}
+    size = (root.get("SZ") or [""])[0].strip() or "19"
+    komi = (root.get("KM") or [""])[0].strip().replace(",", ".")
+    if not re.fullmatch(r"(\d{1,2})(:\1)?", size):
+        raise Broken(text.line, f"SZ: expected a square board, got {excerpt(size)}")
+    if komi and not re.fullmatch(r"[-+]?\d{1,4}(\.\d{0,6})?", komi):
+        raise Broken(text.line, f"KM: expected a number of points, got {excerpt(komi)}")
+    return f"{GO}:size={size.partition(':')[0]}" + (f",komi={komi}" if komi else "")
 
 
 def is_go(game: Game) -> bool:

@@ -114,6 +114,7 @@ export class Board {
 
   dot(place, found) {
     const cell = found[0].ends ? found[0].move.cells.find((each) => this.places[place]?.includes(each)) ?? place : place;
+    if (this.shown.surface === "cards") return this.area(cell, "may");
     const [cx, cy] = this.middle(cell);
     return svg("circle", { class: "dot", cx, cy, r: 6 });
   }
@@ -158,10 +159,16 @@ export class Board {
   pick(moves) {
     const box = $("pick");
     box.hidden = moves.length === 0;
+    const arePieces = moves.length > 0 && new Set(moves.map((move) => move.piece)).size === moves.length && moves.every((move) => move.piece);
     box.replaceChildren(
       ...moves.map((move) => {
         const button = document.createElement("button");
-        button.textContent = move.name;
+        if (arePieces) {
+          const title = svg("title");
+          title.textContent = move.name;
+          button.append(svg("svg", { viewBox: "-22 -22 44 44", width: 44, height: 44 }, title, ...drawn(move.piece)));
+          button.setAttribute("aria-label", move.name);
+        } else button.textContent = move.name;
         button.onclick = () => {
           this.clear();
           this.play(move.action);
@@ -169,7 +176,20 @@ export class Board {
         return button;
       })
     );
+    box.className = arePieces ? "pieces" : "";
+    if (moves.length) this.place(box, moves[0].cells[0] ?? this.clicked.at(-1));
     box.querySelector("button")?.focus();
+  }
+
+  // Beside a cell, within the stage.
+  place(box, cell) {
+    const [x, y] = cell ? this.middle(cell) : this.middle("0,0");
+    const at = new DOMPoint(x, y).matrixTransform(this.root.getScreenCTM()), stage = box.parentElement.getBoundingClientRect();
+    const { width, height } = box.getBoundingClientRect();
+    const left = Math.min(Math.max(at.x - stage.x - width / 2, 0), Math.max(stage.width - width, 0));
+    const top = Math.min(Math.max(at.y - stage.y + 24, 0), Math.max(stage.height - height, 0));
+    box.style.left = `${left}px`;
+    box.style.top = `${top}px`;
   }
 
   clear() {

@@ -119,7 +119,7 @@ export async function openFile(initial, opened) {
   };
   show(
     el("h3", {}, "Open a game"),
-    el("p", { class: "small" }, "PGN for chess, SGF for go; records (.log) and lists of moves (.txt) for every game. The file stays on this machine."),
+    el("p", { class: "small" }, "PGN is chess, SGF is go, of the size and komi that it names; records (.log) and lists of moves (.txt) are of the game chosen here. The file stays on this machine."),
     row("game", field.select), field.options, row("file", file), row("game number", number), wrong,
     el("p", { class: "actions" }, el("button", { onclick: () => $("dialog").close() }, "Cancel"), el("button", { class: "first", onclick: start }, "Open"))
   );

@@ -8,17 +8,19 @@ import * as panels from "./panels.js";
 
 const SLOW = 8; // seconds after which a player counts as slow
 
-let table = null, state = null, found = null, offered = null, nodes = [], players = [], chosenViewer = null, busySince = 0, line = 0, asked = null;
+let table = null, state = null, found = null, offered = null, nodes = [], players = [], chosenViewer = null, busySince = 0, line = 0, asked = null, isCompiling = false;
 
 const board = new Board((action) => send("play", { node: state.at, action }));
-const events = new Events({ state: onState, moves: onMoves, found: onFound, forms: onForms, closed: () => lost("closed") }, lost);
+const events = new Events({ state: onState, moves: onMoves, found: onFound, forms: onForms, compiling: onCompiling, closed: () => lost("closed") }, lost);
 
 async function send(command, given = {}) {
   try {
-    return await ask(`api/tables/${table}/${command}`, given);
+    const answer = await ask(`api/tables/${table}/${command}`, given);
+    if ($("banner").classList.contains("mild")) banner(""); // of an earlier command
+    return answer;
   } catch (error) {
     banner(error.message, true);
-    if (command === "play") draw();
+    if (command === "play" && state) draw();
     return null;
   }
 }
@@ -77,7 +79,7 @@ function banner(text, mild = false) {
 
 function onState(data) {
   const isNew = !state || state.game !== data.game;
-  const moved = !state || state.at !== data.at || isFlipping;
+  const moved = !state || state.at !== data.at || state.seat !== data.seat || isFlipping;
   isFlipping = false;
   state = data;
   nodes = data.nodes.map(panels.node);
@@ -93,7 +95,7 @@ function onState(data) {
   if (isNew) {
     askPlayers();
     const isForSecond = data.picture.surface === "checkered" && data.players === 2 && data.seats[0].text !== "human" && data.seats[1].text === "human";
-    if (isForSecond && asked !== table) setTimeout(() => flip(true));
+    if (isForSecond && asked !== table) setTimeout(() => state === data && flip(true));
     asked = table;
   }
   document.querySelector("main").hidden = false;
@@ -117,10 +119,17 @@ function onForms(data) {
   $("forms").replaceChildren(...data.forms.map((form) => el("a", { href: `api/tables/${table}/save/${form}`, download: "" }, `as .${form}`)));
 }
 
+function onCompiling(data) {
+  isCompiling = data;
+  if (!state) return;
+  drawStatus();
+  drawFound();
+}
+
 async function askPlayers() {
   const game = state.game;
   const answer = await ask(`api/players?game=${encodeURIComponent(game)}`).catch(() => ({ players: [] }));
-  if (state.game !== game) return;
+  if (state?.game !== game) return; // another table since
   players = answer.players;
   draw();
 }
@@ -128,6 +137,7 @@ async function askPlayers() {
 // ── drawing ──
 
 const viewer = () => {
+  if (state.seat !== null && state.seat >= 0) return state.seat; // whose view is shown
   if (chosenViewer !== null && chosenViewer < state.players) return chosenViewer;
   const humans = state.seats.map((each, seat) => [each.text, seat]).filter(([text]) => text === "human");
   return humans.length === 1 ? humans[0][1] : 0;
@@ -138,6 +148,7 @@ const isHidden = () => state.hidden && !nodes[state.line.at(-1)].over;
 
 const isMine = () => {
   if (state.outcome || state.busy || state.mover === null) return false;
+  if (state.seat !== null) return state.mover === state.seat;
   if (state.mover === -1) return state.asks_dice || !state.playing;
   return !state.playing || state.seats[state.mover].text === "human";
 };
@@ -168,7 +179,9 @@ function draw() {
   $("hide").checked = state.hidden;
   $("solve").checked = state.solves;
   $("dice").checked = state.asks_dice;
-  $("dicebox").hidden = !state.has_dice;
+  $("dicebox").hidden = !state.has_dice || state.seat !== null;
+  $("solve").closest("p").hidden = $("tree").closest("p").hidden = state.hides;
+  $("save").hidden = state.seat !== null;
   $("text").value = state.text;
   fillSelects();
   panels.moves(state, nodes, isHidden(), (number) => send("go", { node: number }));
@@ -199,9 +212,13 @@ function drawStatus() {
   if (state.outcome) text = verdict();
   else if (state.busy) {
     const seconds = (performance.now() - busySince) / 1000;
-    text = `${state.seats[state.busy.seat].shown} is choosing${seconds > 1 ? `, ${seconds.toFixed(0)} s` : " …"}`;
+    text = `${isCompiling ? "compiling " : ""}${state.seats[state.busy.seat].shown}${isCompiling ? ", the first time only" : " is choosing"}${seconds > 1 ? `, ${seconds.toFixed(0)} s` : " …"}`;
     if (seconds > SLOW) extra = [el("button", { onclick: () => send("stop") }, "Stop it")];
-  } else if (state.mover === -1) text = isMine() ? "enter the dice below" : "the dice are rolled";
+  } else if (state.mover === -1) text = isMine() ? (state.hides ? "deal below" : "enter the dice below") : state.hides ? "cards are dealt" : "the dice are rolled";
+  else if (state.seat === -1) {
+    text = `hidden until ${panels.nameOf(state, state.mover)} looks, and nobody else`;
+    extra = [el("button", { class: "first", onclick: () => send("ready") }, "I am ready")];
+  }
   else {
     const name = panels.nameOf(state, state.mover);
     const human = state.seats[state.mover].text === "human";
@@ -234,7 +251,7 @@ function drawFound() {
   const hidden = isHidden() && hintAt !== state.at;
   $("hide").parentElement.title = "the analysis is recorded, and shown when the game is over";
   const hover = { show: showLine, end: endLine, play: (action) => isMine() && send("play", { node: state.at, action }) };
-  panels.candidates(state, hidden ? null : found, viewer(), hover);
+  panels.candidates(state, hidden ? null : found, viewer(), hover, isCompiling);
   if (hidden) $("found").textContent = state.analyses ? "hidden, yet recorded; a hint shows it" : "off; a hint starts it";
   const shown = $("rings").value;
   const list = hidden && shown !== "target" ? [] : offered ? panels.rings(state, found, offered.moves, shown, viewer()) : [];

@@ -4,18 +4,20 @@ import { $, el, svg } from "./dom.js";
 
 // A node of the game, as the server sends it.
 export const node = (row) => {
-  const [number, parent, name, mover, values, exact, verdict, over, hints] = row;
-  return { number, parent, name, mover, values, exact, verdict, over, hints, children: [] };
+  const [number, parent, name, mover, values, exact, verdict, over, hints, isTakenBack] = row;
+  return { number, parent, name, mover, values, exact, verdict, over, hints, isTakenBack, children: [] };
 };
 
-// Children of each node, and the number of its round: it grows where the turn comes back to an earlier seat.
+// Children of each node, the main line first and what was taken back last, and the number of its round: it grows where the turn comes back to an earlier seat.
 export function number(nodes) {
   nodes[0].round = 1;
   nodes[0].last = null;
   for (const each of nodes) {
     if (each.parent === null) continue;
     const parent = nodes[each.parent];
-    parent.children.push(each);
+    const before = each.isTakenBack ? -1 : parent.children.findIndex((other) => other.isTakenBack);
+    if (before < 0) parent.children.push(each);
+    else parent.children.splice(before, 0, each);
     each.by = parent.mover;
     const isTurn = each.by !== -1;
     each.begins = isTurn && (parent.last === null || each.by < parent.last);
@@ -54,7 +56,7 @@ export function seats(state, players, send) {
     select.append(el("option", { value: "…" }, "another player …"));
     const name = state.names.length ? el("b", {}, state.names[seat] || `player ${seat}`) : select;
     const result = state.outcome ? el("em", {}, value(state, state.outcome[seat])) : null;
-    return el("div", { class: isTurn ? "seat turn" : "seat" }, el("i", { style: `background:${chip(state, seat)}` }), name, result);
+    return el("div", { class: isTurn ? "seat turn" : "seat" }, el("i", { style: `background:${chip(state, seat)}` }), state.hides || state.players > 2 ? el("small", {}, seat) : null, name, result);
   });
   const isOpen = $("seats").contains(document.activeElement) && document.activeElement.tagName === "SELECT";
   if (!isOpen) $("seats").replaceChildren(...cards);
@@ -77,15 +79,16 @@ export function weights(found) {
   return rows.map((row) => (most > 0 ? (row.visits ?? 0) / most : row.value === null ? 0 : Math.exp(6 * (row.value - best))));
 }
 
-export function candidates(state, found, viewer, hover) {
+export function candidates(state, found, viewer, hover, isCompiling) {
   if (!found) {
-    $("found").textContent = state.analyses && !state.outcome ? (state.mover === -1 ? "the dice are rolled here" : "preparing the search …") : "";
+    $("found").textContent = state.analyses && !state.outcome ? (state.mover === -1 ? "chance moves here" : state.seat !== null && state.seat !== state.mover ? "shown when it is your turn" : isCompiling ? "compiling the search, the first time only …" : "preparing the search …") : "";
     $("candidates").replaceChildren();
     return;
   }
   const rate = found.seconds > 0.3 && found.nodes > 100 ? `, ${Math.round(found.nodes / found.seconds).toLocaleString("en")}/s` : "";
   const proven = found.proven ? ", proven" : found.over ? ", ended" : "";
-  $("found").textContent = `${found.nodes.toLocaleString("en")} ${found.candidates.some((each) => each.visits !== null) ? "simulations" : "positions"}${rate}, depth ${found.depth}${proven}`;
+  if (found.candidates.every((each) => each.value === null)) $("found").textContent = "a mixed strategy: the probability of each move";
+  else $("found").textContent = `${found.nodes.toLocaleString("en")} ${found.candidates.some((each) => each.visits !== null) ? "simulations" : "positions"}${rate}, depth ${found.depth}${proven}`;
   const rows = found.candidates.slice(0, 24);
   const has = (key) => rows.some((row) => row[key] !== null);
   const head = el("tr", {}, el("th", {}, "move"), el("th", {}, "value"), has("visits") ? el("th", {}, "visits") : null, has("prior") ? el("th", {}, "policy") : null, el("th", {}, ""));
@@ -169,6 +172,15 @@ export function curve(state, nodes, viewer, go, hidden) {
 
 // ── moves ──
 
+const LONG_DEAL = 8; // moves of chance
+
+// The moves of chance from here on, without variations.
+function run(first) {
+  const found = [];
+  for (let at = first; at?.by === -1 && (at === first || found.at(-1).children.length === 1); at = at.children[0]) found.push(at);
+  return found;
+}
+
 export function moves(state, nodes, hidden, go) {
   const box = $("moves");
   const verdicts = !hidden;
@@ -184,6 +196,13 @@ export function moves(state, nodes, hidden, go) {
   while (work.length) {
     const { first, into } = work.pop();
     for (let at = first; at; at = at.children[0]) {
+      const dealt = run(at);
+      if (dealt.length > LONG_DEAL) { // cards that are dealt, one by one
+        at = dealt.at(-1);
+        const isHere = dealt.some((each) => each.number === state.at);
+        into.append(el("a", { class: `${isHere ? "at" : ""} roll`, "data-node": at.number, onclick: ((number) => () => go(number))(at.number) }, "the deal"), " ");
+        continue;
+      }
       if (at.begins) into.append(el("span", { class: "number" }, `${at.round}.`));
       else if (at === first && at.by !== -1) into.append(el("span", { class: "number" }, `${at.round}. …`));
       into.append(...word(at), " ");

@@ -1,0 +1,40 @@
+"""What people call the players of a game: White and Black, where the pieces have these colours."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from arena.openings import random_action
+from base.errors import UserError
+from base.seeds import generator
+from games import CHANCE, Game
+from games.drawing import changes
+
+
+def seat_names(game: Game) -> list[str]:
+    """`White` and `Black`, in the order of the seats; `player 0`, … in games of other colours."""
+    colours = colours_of(game)
+    if sorted(colours) == ["black", "white"]:
+        return [colour.capitalize() for colour in colours]
+    return [f"player {seat}" for seat in range(game.players)]
+
+
+def colours_of(game: Game) -> list[str]:
+    """What each player's moves put on the board in a first random game: a colour, or ''."""
+    found = [""] * game.players
+    rng, state = generator(0, "colours"), game.initial()
+    with suppress(UserError):
+        for _ in range(min(game.rules.max_plies, 12 * game.players)):
+            mover = game.to_move(state)
+            if mover is None or all(found):
+                break
+            after = game.result(state, random_action(game, state, rng))
+            if mover != CHANCE and not found[mover]:
+                before, then = game.diagram(state), game.diagram(after)
+                kinds = changes(before, then)
+                came = [cell for cell, kind in kinds.items() if kind == max(kinds.values())]
+                symbols = [then.symbol(*cell) for cell in came]
+                colours = {symbol.colour for symbol in symbols if symbol is not None and symbol.shape != "line"}
+                found[mover] = colours.pop() if len(colours) == 1 else ""
+            state = after
+    return found if len(set(found)) == len(found) else [""] * game.players
