@@ -46,6 +46,7 @@ from classical.solver import Solver, Unsolved
 from games import CHANCE, Game, load
 from games.choice import Candidate, Choice, Limits, Report
 from mcts.player import TreePlayer
+from mcts.policy import PolicyPlayer
 from mcts.puct import PUCT
 from mcts.search import is_compiled
 from mcts.ucb1 import UCB1
@@ -295,6 +296,7 @@ BATCH_BY_CLOCK = 8
 """Leaves of one tree in a batch, where a search need not be the same twice: five times the simulations of one at a time."""
 
 
+@plays_views
 def make_net(
     game: Game,
     checkpoint: str,
@@ -315,7 +317,10 @@ def make_net(
     """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy. It searches by
     the settings of its run, which other options change, as in fpu=0.3 (docs/configuration.md, `search`); another method has its own
     defaults. `threads` share one tree, and results vary from run to run; torch evaluates in batches of `leaves` where that is
-    given, on other devices, and nets without a compiled form"""
+    given, on other devices, and nets without a compiled form. Where information is hidden it plays the policy, as a mixture, and
+    does not search"""
+    if game.hides_information:
+        return _policy_player(game, checkpoint, sims, ms, precision, device, seed)
     batch = leaves or (BATCH_BY_CLOCK if ms else 1)
     packed = pack(checkpoint)
     network: Any
@@ -338,6 +343,21 @@ def make_net(
         memory_mb=memory_mb,
         seed=seed,
     )
+
+
+def _policy_player(
+    game: Game,
+    checkpoint: str,
+    sims: int | None,
+    ms: int | None,
+    precision: Literal["auto", "fp32", "bf16"],
+    device: str,
+    seed: int,
+) -> Thinker:
+    if sims or ms:
+        what = f"sims={sims}" if sims else f"ms={ms}"
+        raise UserError(f"net: expected no search in {game.name}, where a network plays its policy, got {what}")
+    return PolicyPlayer(game, ready(pack(checkpoint), game, 1, device, precision), seed)
 
 
 DEPTH_LIMITED = ("minimax", "maxn", "expectiminimax", "alphabeta", "pimc")
@@ -403,7 +423,7 @@ def _made(text: str, game: Game) -> Player:
     if kind == "net":
         # this checkpoint, whatever a run saves later
         resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
-        resolved |= search_of(resolved, options)
+        resolved |= search_of(resolved, options) if not game.hides_information else no_search(resolved, options)
     thinker: Thinker = options.call(kinds()[kind], resolved, game)
     book = Book.load(path, game) if path is not None else None
     resolved["book"] = path
@@ -504,6 +524,13 @@ def search_of(resolved: dict[str, Any], options: Options) -> dict[str, Any]:
         except Misfit as wrong:
             raise UserError(f"net: {key}: expected {wrong.expected}, got '{short(resolved[key])}'") from None
     return {"method": method} | {key: found[key] for key in kinds_of if key in found}
+
+
+def no_search(resolved: dict[str, Any], options: Options) -> dict[str, Any]:
+    """Nothing: in a game that hides information a network plays its policy, and settings of a search are refused."""
+    for key in resolved.keys() - options.parameters.keys():
+        raise UserError(f"net: {key}: expected no setting of a search where information is hidden, got one")
+    return {}
 
 
 def by_content(resolved: dict[str, Any]) -> dict[str, Any]:

@@ -82,9 +82,9 @@ def flip_answers() -> None:
 def temper_targets() -> None:
     from games.record import GameRecord
     from mcts.settings import temperature_at
-    from selfplay.play import Games
+    from selfplay.play import SearchedGames
 
-    finish = Games.finish
+    finish = SearchedGames.finish
 
     def tempered(self: Any, s: int, status: int) -> GameRecord:
         record = finish(self, s, status)
@@ -96,7 +96,7 @@ def temper_targets() -> None:
             shares[entries] = sharp / max(sharp.sum(), 1e-300)
         return replace(record, probabilities=shares.astype(np.float32))
 
-    Games.finish = tempered  # type: ignore[method-assign]
+    SearchedGames.finish = tempered  # type: ignore[method-assign]
 
 
 def freeze_window() -> None:

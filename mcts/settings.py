@@ -26,11 +26,21 @@ _TYPES = {float: np.float64, int: np.int32, bool: np.int8}
 
 
 @dataclass(frozen=True)
-class SearchSettings:
-    """What every variant has. The values of the papers stand in the sentences."""
+class MethodSettings:
+    """Of a method by which self-play improves a policy: a variant of tree search, or another (`mcts/methods.py`)."""
 
     method: str = ""
     """The variant: the name of its file in `mcts/`."""
+
+    def record(self) -> Any:
+        """What kernels read: a field per number, as they are here."""
+        return record_of(self)
+
+
+@dataclass(frozen=True)
+class SearchSettings(MethodSettings):
+    """What every variant of tree search has. The values of the papers stand in the sentences."""
+
     rollout: float = 0.0
     """λ: a leaf is worth (1-λ) v + λ z, z the outcome of a random game. UCT: 1; AlphaGo: 0.5; AlphaZero: 0."""
     rollout_plies: int = 0
@@ -59,10 +69,6 @@ class SearchSettings:
         """For this game: what depends on it is filled in."""
         halflife = self.temperature_halflife or min(game.rules.max_plies / 4, LONGEST_HALFLIFE)
         return replace(self, temperature_halflife=halflife)
-
-    def record(self) -> Any:
-        """What kernels read: a field per number, as they are here."""
-        return record_of(self)
 
 
 def record_of(settings: Any) -> Any:

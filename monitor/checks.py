@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mcts.settings import SearchSettings
+from mcts.mirror import Mirror
+from mcts.settings import MethodSettings
 from monitor.history import History
 from selfplay.settings import SelfPlaySettings
 
@@ -43,7 +44,7 @@ class Settings(Protocol):
     @property
     def games(self) -> int: ...
     @property
-    def search(self) -> SearchSettings: ...
+    def search(self) -> MethodSettings: ...
     @property
     def selfplay(self) -> SelfPlaySettings: ...
     @property
@@ -210,6 +211,8 @@ def gradients_clipped(run: RunMetrics) -> str | None:
 
 def games_alike(run: RunMetrics) -> str | None:
     """Even games as short as tic-tac-toe differ in more than four fifths of a healthy iteration."""
+    if run.settings.search.method == Mirror.method:
+        return None  # its games are drawn from the policy alone, and small games have few
     seen = run.last("selfplay/duplicates", 3)
     if len(seen) and run.settings.games >= 16 and seen.min() > 0.5:
         search = run.settings.search  # not every variant has noise

@@ -21,8 +21,9 @@ from base.seeds import generator
 from classical.eval import Eval
 from games import CHANCE, Game
 from games.record import GameRecord
+from mcts.policy import PolicyPlayer
 from mcts.search import Search
-from mcts.settings import SearchSettings
+from mcts.settings import MethodSettings, SearchSettings
 from mcts.tree import NONE, OVER, ROOT
 from monitor import pictures
 from monitor.history import History
@@ -55,7 +56,7 @@ class View:
 
 
 class MediaMaker:
-    def __init__(self, game: Game, search: SearchSettings, simulations: int, device: str = "cpu") -> None:
+    def __init__(self, game: Game, search: MethodSettings, simulations: int, device: str = "cpu") -> None:
         """`simulations`: of the searches that are shown."""
         self.game, self.search, self.simulations, self.device = game, search, simulations, device
         self._positions: list[Any] | None = None
@@ -87,6 +88,8 @@ class MediaMaker:
         states = self._positions
         if not states:
             return {}
+        if not isinstance(self.search, SearchSettings):
+            return self._mixed(net, states)
         settings = replace(self.search, rollout=0.0)
         search = Search(self.game, settings, slots=len(states), nodes=2 * self.simulations + 64)
         for slot, state in enumerate(states):
@@ -102,6 +105,20 @@ class MediaMaker:
         slot = min(TREE, len(states) - 1)
         title = f"Position {slot + 1}: lines most visited of {self.simulations}, value for player 0"
         found["look/search tree"] = pictures.pixels(pictures.tree(outline(search, slot), self.game.players, title))
+        return found
+
+    def _mixed(self, net: Net, states: list[Any]) -> dict[str, Array]:
+        """The sample positions as their movers see them, with the policy."""
+        player, found = PolicyPlayer(self.game, Inference(net, 1, self.device, "fp32")), {}
+        for number, state in enumerate(states):
+            mover = self.game.to_move(state)
+            assert mover is not None
+            view = self.game.view(state, mover)
+            choice = player.choose(view)
+            policy = {each.action: float(each.prior or 0.0) for each in choice.actions}
+            title = f"Player {mover} to move; the network expects {choice.value:+.2f} for it"
+            figure = pictures.position(self.game, view, {"policy": policy}, title)
+            found[f"look/position {number + 1}"] = pictures.pixels(figure)
         return found
 
     def _position(self, search: Search, slot: int, state: Any) -> Any:

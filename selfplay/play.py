@@ -26,67 +26,28 @@ batches differ by rounding, and so may their games.
 
 from __future__ import annotations
 
-import weakref
 from collections import deque
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from base.errors import UserError
-from base.seeds import derive, generator
+from base.seeds import generator
 from base.threads import interruptible
 from games import Game
-from games.record import MAX_PLIES, GameRecord
+from games.record import GameRecord
+from mcts.methods import check_method
+from mcts.mirror import Mirror
 from mcts.search import BatchEvaluator, CompiledNetwork, Search, is_compiled
-from mcts.settings import SearchSettings
+from mcts.settings import MethodSettings, SearchSettings
 from mcts.tree import bytes_per_node
+from mcts.types import GameState
+from selfplay.mirror_play import MirrorGames
 from selfplay.settings import SelfPlaySettings
-from selfplay.turns import (
-    AT_MAX_PLIES,
-    FULL,
-    NO_PLAYER,
-    SEARCHING,
-    STOPPED,
-    Logs,
-    beginning_factory,
-    game_dtype,
-    play_factory,
-    turn_factory,
-)
+from selfplay.turns import FULL, SEARCHING, STOPPED, beginning_factory, play_factory, turn_factory
+from selfplay.under_way import GamesUnderWay, WorkCounts
 
-_ROOM = 4096  # entries of policies that a game's log begins with
-
-
-class WorkCounts(NamedTuple):
-    """What a worker did, counted."""
-
-    simulations: int = 0
-    """Of the searches that have ended, as made: what a proof made needless is not there."""
-    batches: int = 0
-    """Sent to a network that answers in batches."""
-    rows: int = 0
-    """Positions that these had room for."""
-    evaluations: int = 0
-    """Positions that the network evaluated."""
-    lookups: int = 0
-    """Positions looked for among the evaluations already made."""
-    hits: int = 0
-    """Of these, found."""
-
-    def plus(self, other: WorkCounts) -> WorkCounts:
-        return WorkCounts(*(a + b for a, b in zip(self, other, strict=True)))
-
-    def minus(self, other: WorkCounts) -> WorkCounts:
-        return WorkCounts(*(a - b for a, b in zip(self, other, strict=True)))
-
-
-@dataclass(frozen=True)
-class _Started:
-    """A game under way."""
-
-    number: int
-    seed: int
+__all__ = ["GameQueue", "WorkCounts", "bytes_of_games"]
 
 
 def nodes_of(settings: SelfPlaySettings) -> int:
@@ -95,7 +56,9 @@ def nodes_of(settings: SelfPlaySettings) -> int:
 
 
 def bytes_of_games(game: Game, settings: SelfPlaySettings) -> int:
-    """What the trees and the cache of a worker may grow to."""
+    """What the trees and the cache of a worker may grow to; mirror descent has none."""
+    if game.hides_information:
+        return 0
     tree = nodes_of(settings) * bytes_per_node(game, game.rules.max_legal)
     return int(settings.slots * tree + settings.cache_mb * 2**20)
 
@@ -103,13 +66,14 @@ def bytes_of_games(game: Game, settings: SelfPlaySettings) -> int:
 class GameQueue:
     """Plays the games of a queue of numbers."""
 
-    def __init__(self, game: Game, settings: SelfPlaySettings, search: SearchSettings, seed: int) -> None:
+    def __init__(self, game: Game, settings: SelfPlaySettings, search: MethodSettings, seed: int) -> None:
         settings.check(game)
+        check_method(search, game)
         self.game, self.settings, self.seed = game, settings, seed
         self.search = search
         self.numbers: deque[int] = deque()
         self.net = ""
-        self._driver: CompiledGames | BatchedGames | None = None
+        self._driver: GamesUnderWay | None = None
         self._done = WorkCounts()  # by drivers that others have replaced
 
     def use(self, network: CompiledNetwork | BatchEvaluator | None, net: str) -> None:
@@ -118,11 +82,16 @@ class GameQueue:
             raise UserError("self-play: expected no game under way when the network changes")
         if self._driver is None or not self._driver.takes(network):
             self._done = self.work
-            runs_compiled = network is None or is_compiled(network)
-            self._driver = CompiledGames(self, network) if runs_compiled else BatchedGames(self, network)
+            self._driver = self._driver_for(network)
         else:
             self._driver.use(network)
         self.net = net
+
+    def _driver_for(self, network: CompiledNetwork | BatchEvaluator | None) -> GamesUnderWay:
+        if isinstance(self.search, Mirror):
+            return MirrorGames(self, self.search, network)
+        runs_compiled = network is None or is_compiled(network)
+        return CompiledGames(self, network) if runs_compiled else BatchedGames(self, network)
 
     def add(self, number: int) -> None:
         """One more game to play."""
@@ -144,94 +113,42 @@ class GameQueue:
         return self._driver.step()
 
 
-class Games:
-    """Games side by side, each in a tree of its own."""
+class SearchedGames(GamesUnderWay):
+    """Each in a tree of its own."""
 
     def __init__(self, queue: GameQueue, slots: int, network: Any) -> None:
-        game, settings = queue.game, queue.settings
-        # The queue owns its games. A reference back would keep their trees and cache until Python looks for cycles.
-        self.queue: GameQueue = weakref.proxy(queue)
-        self.game, self.network = game, network
+        super().__init__(queue, slots)
+        game, settings, search = queue.game, queue.settings, queue.search
+        assert isinstance(search, SearchSettings)
+        self.network = network
         self.search = Search(
             game,
-            queue.search,
+            search,
             slots=slots,
             nodes=nodes_of(settings),
             network=network if is_compiled(network) else None,
             cache_mb=0 if network is None else settings.cache_mb,
         )
-        self.how = settings.record()
-        self.games = np.zeros(slots, game_dtype(game.rules))
-        self.logs = _logs(game, slots, max(_ROOM, game.rules.max_legal))
-        self.started: list[_Started | None] = [None] * slots
         self.weights = np.zeros(game.rules.max_legal, np.float64)
         self.beginning = game.kernel(beginning_factory(self.search.variant))
-        self.simulations = 0
-
-    @property
-    def is_playing(self) -> bool:
-        return any(self.started)
 
     def work(self) -> WorkCounts:
         lookups, hits, evaluations = self.search.cache.counts.tolist()
         return WorkCounts(self.simulations, 0, 0, evaluations, lookups, hits)
 
+    def position(self, s: int) -> GameState:
+        state: GameState = self.search.roots[s]
+        return state
+
     def begin(self, s: int, number: int) -> int:
         """How the game stands when its first search is to begin."""
-        seed = derive(self.queue.seed, "game", number)
-        self.started[s] = _Started(number, seed)
-        self.games["rng"][s] = generator(seed, "moves")
+        seed = self.take(s, number)
         self.search.begin(s, self.game.initial(), generator(seed, "search"))
         trees, actions = self.search.tree.arrays, self.search.work.actions
         return int(self.beginning(s, self.games, self.logs, trees, actions, self.how))
 
-    def make_room(self) -> None:
-        """Twice as much for policies."""
-        old = self.logs
-        new = _logs(self.game, len(self.games), 2 * old.actions.shape[1])
-        for mine, theirs in zip(new, old, strict=True):
-            if mine.shape == theirs.shape:
-                mine[:] = theirs
-            else:
-                mine[:, : theirs.shape[1]] = theirs
-        self.logs = new
 
-    def finish(self, s: int, status: int) -> GameRecord:
-        """The record of a game that is over."""
-        started, game = self.started[s], dict(zip(self.games.dtype.names or (), self.games[s].item(), strict=True))
-        assert started is not None
-        self.started[s] = None
-        self.simulations += game["simulations"]
-        n, k, net, resigned = game["plies"], game["entries"], self.queue.net, game["resigned"]
-        is_stopped = status == AT_MAX_PLIES
-        if resigned == NO_PLAYER:
-            outcome = self.game.utility(self.search.roots[s], is_stopped)
-        else:
-            outcome = tuple(-1.0 if player == resigned else 1.0 for player in range(self.game.players))
-        about: dict[str, Any] = {"number": started.number, "net": net}
-        if game["gave_up"] != NO_PLAYER and resigned == NO_PLAYER:
-            player = game["gave_up"]
-            about["resigns"] = {"player": player, "ply": game["gave_up_ply"], "wrong": outcome[player] > -1.0}
-        logs = self.logs
-        return GameRecord(
-            self.game.name,
-            self.game.version,
-            logs.moves[s, :n],
-            outcome,
-            MAX_PLIES if is_stopped else "" if resigned == NO_PLAYER else "resigned",
-            started.seed,
-            (f"net:{net}",) * self.game.players,
-            searched=logs.searched[s, :n],
-            utilities=logs.utilities[s, :n],
-            policy_counts=logs.counts[s, :n],
-            policy_actions=logs.actions[s, :k],
-            probabilities=logs.probabilities[s, :k],
-            visits=logs.visits[s, :k],
-            metadata=about,
-        )
-
-
-class CompiledGames(Games):
+class CompiledGames(SearchedGames):
     """One game at a time, wholly inside compiled code."""
 
     def __init__(self, queue: GameQueue, network: Any) -> None:
@@ -239,7 +156,6 @@ class CompiledGames(Games):
         self.play = queue.game.kernel(play_factory(self.search.variant, network is not None))
 
     def takes(self, network: Any) -> bool:
-        """Whether the same kernel runs it."""
         return network is None if self.network is None else is_compiled(network)
 
     def use(self, network: Any) -> None:
@@ -277,7 +193,7 @@ class CompiledGames(Games):
         return found
 
 
-class BatchedGames(Games):
+class BatchedGames(SearchedGames):
     """As many games at once as there are slots, for a network that answers in batches."""
 
     def __init__(self, queue: GameQueue, network: Any) -> None:
@@ -328,16 +244,3 @@ class BatchedGames(Games):
             if status != FULL:
                 return status
             self.make_room()
-
-
-def _logs(game: Game, games: int, entries: int) -> Logs:
-    longest = game.rules.max_plies
-    return Logs(
-        np.zeros((games, longest), np.int32),
-        np.zeros((games, longest), np.uint8),
-        np.zeros((games, longest, game.players), np.float32),
-        np.zeros((games, longest), np.int32),
-        np.zeros((games, entries), np.int32),
-        np.zeros((games, entries), np.float32),
-        np.zeros((games, entries), np.int64),
-    )

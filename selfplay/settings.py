@@ -51,7 +51,6 @@ class SelfPlaySettings:
     def check(self, game: Game) -> None:
         """Refuse settings that do not fit the game."""
         is_plain = game.players == 2 and game.rules.zero_sum and set(game.rules.values) <= {-1.0, 0.0, 1.0}
-        if self.resign < 1 and not (is_plain and game.rules.values):
-            raise UserError(
-                f"resign: expected 1, no resignations, for {game.name} is not a game of loss, draw and win between two"
-            )
+        if self.resign < 1 and (game.hides_information or not (is_plain and game.rules.values)):
+            kind = "hides information" if game.hides_information else "is not a game of loss, draw and win between two"
+            raise UserError(f"resign: expected 1, no resignations, for {game.name} {kind}")

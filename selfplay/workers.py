@@ -24,7 +24,7 @@ from checkpoints import Packed, has_compiled_form, ready
 from games import Game, load
 from games.engine.registry import files_of
 from mcts.search import BatchEvaluator, CompiledNetwork, is_compiled
-from mcts.settings import SearchSettings
+from mcts.settings import MethodSettings
 from selfplay.play import GameQueue, WorkCounts
 from selfplay.served import NetworkServer, ServedNetwork
 from selfplay.settings import SelfPlaySettings
@@ -41,7 +41,7 @@ class Setup:
 
     game: str
     settings: SelfPlaySettings
-    search: SearchSettings
+    search: MethodSettings
     seed: int
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     device: str = "cpu"

@@ -91,9 +91,10 @@ def test_the_open_version_of_a_game_plays_the_same_positions_without_secrets():
 
 def test_networks_are_shown_what_the_viewer_sees():
     assert seen(KUHN.rules) == (
-        "6 numbers without a board: card, bet, dealt, turns, first; a field of shape (rows, columns), or board=, makes a board"
+        "36 numbers without a board: card, bet, dealt, turns, first, what the viewer has noticed; "
+        "a field of shape (rows, columns), or board=, makes a board"
     )
-    assert seen(PHANTOM.rules).startswith("4 planes of 3×3, boards: known")
+    assert seen(PHANTOM.rules).startswith("344 planes of 3×3, boards: known")
 
 
 @pytest.mark.parametrize("words", ["", "K", "K J", "K J pass bet", "K J bet pass"])
@@ -338,9 +339,7 @@ def test_searches_that_see_everything_refuse_games_that_hide_something(make):
         make()
 
 
-@pytest.mark.parametrize(
-    "text", ["uct:sims=10", "alphabeta:depth=2", "net:first", "maxn:depth=1", "solver", "minimax:depth=1"]
-)
+@pytest.mark.parametrize("text", ["uct:sims=10", "alphabeta:depth=2", "maxn:depth=1", "solver", "minimax:depth=1"])
 def test_players_that_see_everything_are_refused_with_those_that_fit(text):
     with pytest.raises(
         UserError, match=f"^{text.partition(':')[0]}: expected .*, got kuhn_poker:players=2, where these play: random"
@@ -398,7 +397,6 @@ def test_matches_begin_without_random_plies_where_information_is_hidden():
     "words",
     [
         "arena serve kuhn_poker --no-browser",
-        "train kuhn_poker --minutes 1",
         "selfplay kuhn_poker --player uniform --games 1 --out there",
         "arena accuracy kuhn_poker random",
     ],

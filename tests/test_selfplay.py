@@ -281,7 +281,7 @@ def test_another_compiled_network_starts_with_an_empty_cache() -> None:
 def test_policies_of_long_games_find_room(monkeypatch: Any) -> None:
     game = load("connect_four")
     roomy = played(queue_of(game), range(6))
-    monkeypatch.setattr("selfplay.play._ROOM", 8)
+    monkeypatch.setattr("selfplay.under_way._ROOM", 8)
     assert played(queue_of(game), range(6)) == roomy
     compiled = GameQueue(game, FEW, PUCT(), 7)
     compiled.use(None, "uniform")

@@ -1,8 +1,9 @@
 """The configuration of a run: frozen dataclasses, composed from TOML files and `--set`.
 
     configs/base.toml             for every game
+    configs/hidden.toml           for every game that hides information
     configs/<game>.toml           for the game, where there is one
-    --config FILE                 instead of the second
+    --config FILE                 instead of that of the game
     --set search.c_init=1.5       last
 
 A key is `section.name` as in the files. Each section's dataclass is next to what it configures, with a sentence and the papers'
@@ -27,9 +28,9 @@ from base.reading import toml_of
 from base.user_code import is_file
 from base.values import Misfit, checked
 from games import Game
+from mcts.methods import methods, settings_of
 from mcts.puct import PUCT
-from mcts.settings import SearchSettings
-from mcts.variant import names, settings_class
+from mcts.settings import MethodSettings
 from selfplay.settings import SelfPlaySettings
 from train.evaluation import EvaluationSettings
 from train.learner import LearningSettings
@@ -71,7 +72,7 @@ class Config:
     keep: int = 10
     """Every so many iterations the checkpoint is kept; others go when they are no longer needed. 1: all are kept."""
     selfplay: SelfPlaySettings = field(default_factory=SelfPlaySettings)
-    search: SearchSettings = field(default_factory=PUCT)
+    search: MethodSettings = field(default_factory=PUCT)
     window: WindowSettings = field(default_factory=WindowSettings)
     learning: LearningSettings = field(default_factory=LearningSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
@@ -88,7 +89,8 @@ class Config:
 def compose(game: Game, file: str | None = None, changes: Iterable[str] = ()) -> Config:
     """From the files and from `key=value` texts, for one game."""
     own = FOLDER / f"{game.name.partition(':')[0]}.toml"
-    tables: list[tuple[str, dict[str, Any]]] = [(f"{FOLDER / 'base.toml'}: ", read(FOLDER / "base.toml"))]
+    common = [FOLDER / "base.toml", *([FOLDER / "hidden.toml"] if game.hides_information else [])]
+    tables: list[tuple[str, dict[str, Any]]] = [(f"{each}: ", read(each)) for each in common]
     if file is not None:
         tables.append((f"{file}: ", read(Path(file))))
     elif own.is_file():
@@ -179,8 +181,8 @@ def _renewed(table: dict[str, Any]) -> dict[str, Any]:
     """A run's configuration as this program writes it: renamed keys, and no keys of other methods of search, which once had a value
     too."""
     search = dict(table.get("search", {}))
-    known = _keys(settings_class(str(search.get("method", "puct"))))
-    others = set().union(*(_keys(settings_class(each)) for each in names())) - known
+    known = _keys(settings_of(str(search.get("method", "puct"))))
+    others = set().union(*(_keys(settings_of(each)) for each in methods())) - known
     return table | {"search": {key: value for key, value in search.items() if key not in others}}
 
 
@@ -262,7 +264,7 @@ def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         if is_dataclass(hints[key]):
             if not isinstance(value, dict):
                 raise UserError(f"{where}{key}: expected a section, got {short(in_toml(value))}")
-            section = _variant(value) if hints[key] is SearchSettings else hints[key]
+            section = _variant(value) if hints[key] is MethodSettings else hints[key]
             given[key] = _build(section, value, f"{where}{key}.")
         else:
             given[key] = _checked(hints[key], value, where + key)
@@ -272,22 +274,22 @@ def _build(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         raise UserError(f"{where}{error}") from None
 
 
-def _variant(table: Mapping[str, Any]) -> type[SearchSettings]:
+def _variant(table: Mapping[str, Any]) -> type[MethodSettings]:
     """The settings of the search's method; it brings its own defaults, and a key of another method is named."""
     method = str(table.get("method", "puct"))
     try:
-        found = settings_class(method)
+        found = settings_of(method)
     except UserError as error:
         raise UserError(f"search.{error}") from None
     known = {each.name for each in fields(found)}
     for key in table:
-        owner = next((each for each in names() if key not in known and key in _keys(settings_class(each))), None)
+        owner = next((each for each in methods() if key not in known and key in _keys(settings_of(each))), None)
         if owner is not None:
             raise UserError(f"search.{key}: a setting of method '{owner}', expected those of '{method}'")
     return found
 
 
-def _keys(kind: type[SearchSettings]) -> set[str]:
+def _keys(kind: type[MethodSettings]) -> set[str]:
     return {each.name for each in fields(kind)}
 
 
@@ -296,7 +298,7 @@ def _near(key: str, known: list[str], where: str) -> str:
     if where:
         return nearest(key, known)
     sections = [(name, kind) for name, kind in typing.get_type_hints(Config).items() if is_dataclass(kind)]
-    sections += [("search", settings_class(name)) for name in names()]
+    sections += [("search", settings_of(name)) for name in methods()]
     inner = {each.name: f"{section}.{each.name}" for section, kind in sections for each in fields(kind)}
     return nearest(key, known) or nearest_of(key, inner)
 

@@ -1,4 +1,5 @@
-"""How strong a checkpoint is, measured every few iterations: its Elo on the game's standard scale, and its accuracy against the solver.
+"""How strong a checkpoint is, measured every few iterations: its Elo on the game's standard scale, and its accuracy against the solver;
+where information is hidden, its exploitability, and its utility against other players.
 
     evaluate = ArenaEvaluation(settings, workers)
     evaluate.prepare(game, log)                     # games between reference players and solved positions, where they are missing
@@ -7,8 +8,8 @@
 
 The scale is that of `python -m arena rate` (arena/ladder/scale.py): the same reference players, openings and results, in
 runs/ladders/GAME.sqlite. So results of runs count there, and the other way round. A game of two without reference players gets
-a scale from the players of the configuration, with the random player as 0. Where more than two play there is no Elo: a match against
-each of them.
+a scale from the players of the configuration, with the random player as 0. Where more than two play, or players do not see everything,
+there is no Elo: a match against each of them. Elo counts games won, and a game of hidden cards is played for what is won.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, Protocol
 from arena.accuracy import measure
 from arena.commands import Progress
 from arena.drawn_positions import draw_positions
+from arena.exploit import exploit, shown
 from arena.ladder.reference_players import ReferencePlayers, has_reference_players, reference_players, standard_openings
 from arena.ladder.results import LadderResults, default_file
 from arena.ladder.scale import Place, Scale
@@ -36,6 +38,7 @@ from base.files import read_json
 from base.json_values import is_number
 from base.options import written
 from base.workers import Workers
+from classical.equilibrium import GameTree, unfold
 from games import Game
 from monitor.log import RunLog
 
@@ -54,10 +57,10 @@ class EvaluationSettings:
     reference_games: int = 60
     """Of a reference player against the others, mean, before the first checkpoint is measured; once for all runs of a game."""
     games: int = 50
-    """Of the checkpoint each time, and as many of its policy alone, against the reference players nearest in strength. Where more than
-    two play: of the checkpoint, against all of them evenly, in whole blocks."""
+    """Of the checkpoint each time, and as many of its policy alone, against the reference players nearest in strength. Where
+    there is no Elo: of the checkpoint, against all of them evenly, in whole blocks."""
     simulations: int = 100
-    """Of the checkpoint's own search, each move."""
+    """Of the checkpoint's own search, each move; none where information is hidden."""
     sample: int = 0
     """Solved positions on which its moves are checked, at most: evenly out of the game's released set; of a game without one, drawn
     from the last four fifths of games and solved. 0: none."""
@@ -114,19 +117,21 @@ class ArenaEvaluation:
     def __init__(self, settings: EvaluationSettings, workers: Workers | int, file: Path | None = None) -> None:
         """`file`: where the ladder's results are; without it, where `python -m arena rate` has them."""
         self.settings, self.workers, self.file = settings, workers, file
+        self._tree: GameTree | None = None  # of a game that hides information
+        self._is_too_large = False
 
-    def player(self, checkpoint: Path) -> str:
+    def player(self, game: Game, checkpoint: Path) -> str:
         """The player that is measured."""
-        return f"net:{written(str(checkpoint))},sims={self.settings.simulations}"
+        return f"net:{written(str(checkpoint))},sims={simulations_of(game, self.settings)}"
 
-    def players(self, checkpoint: Path) -> dict[str, str]:
+    def players(self, game: Game, checkpoint: Path) -> dict[str, str]:
         """The checkpoint's search, and its policy alone."""
-        return {"search": self.player(checkpoint), "policy": f"net:{written(str(checkpoint))},sims=0"}
+        return {"search": self.player(game, checkpoint), "policy": f"net:{written(str(checkpoint))},sims=0"}
 
     def check(self, game: Game) -> None:
         """Refuse players that can't play this game, before anything slow begins."""
         texts = self.settings.reference_players
-        if game.players == 2:
+        if has_elo(game):
             texts = (*players_of(game, self.settings).players, *texts)
         for text in dict.fromkeys(texts):
             make_player(text, game, ready=False)
@@ -137,7 +142,7 @@ class ArenaEvaluation:
         if settings.sample:
             with log.progress("solving", "position") as progress:
                 self._solved(game, progress)
-        if game.players == 2:
+        if has_elo(game):
             with self._scale(game) as scale:
                 if missing := scale.missing(settings.reference_games):
                     log.say(
@@ -149,7 +154,8 @@ class ArenaEvaluation:
                         raise KeyboardInterrupt
 
     def __call__(self, game: Game, checkpoint: Path, seed: int, log: RunLog, /) -> Evaluation:
-        ways = self._places(game, checkpoint, log) if game.players == 2 else self._matches(game, checkpoint, seed, log)
+        ways = self._exploitability(game, checkpoint) if game.hides_information else []
+        ways += self._places(game, checkpoint, log) if has_elo(game) else self._matches(game, checkpoint, seed, log)
         if self.settings.sample:
             ways.append(self._accuracy(game, checkpoint, log))
         values = {name: value for each in ways for name, value in each.metrics.items()}
@@ -158,10 +164,10 @@ class ArenaEvaluation:
 
     def table(self, game: Game, checkpoints: Mapping[Path, str]) -> str:
         """These among the reference players, under the given names; '' where there is no ladder."""
-        if game.players != 2:
+        if not has_elo(game):
             return ""
         with self._scale(game) as scale:
-            return scale.standings({self.player(path): words for path, words in checkpoints.items()}).text()
+            return scale.standings({self.player(game, path): words for path, words in checkpoints.items()}).text()
 
     @contextmanager
     def _scale(self, game: Game) -> Iterator[Scale]:
@@ -173,7 +179,7 @@ class ArenaEvaluation:
         """Of the search, and of the policy alone."""
         found = []
         with self._scale(game) as scale:
-            for name, player in self.players(checkpoint).items():
+            for name, player in self.players(game, checkpoint).items():
                 with log.progress(f"Elo, {name}", "game") as progress:
                     place = scale.place(player, self.settings.games, self.workers, progress)
                 if place.ladder.is_interrupted:
@@ -192,7 +198,7 @@ class ArenaEvaluation:
         """One against each reference player."""
         found = []
         for opponent in self.settings.reference_players:
-            match = Match(game, self.player(checkpoint), opponent, seed)
+            match = Match(game, self.player(game, checkpoint), opponent, seed)
             blocks = max(1, round(self.settings.games / len(self.settings.reference_players) / match.block_size))
             total = blocks * match.block_size
             with log.progress(f"against {opponent}", "game") as progress:
@@ -203,6 +209,22 @@ class ArenaEvaluation:
             values = _shares(opponent, tally.results.sum(0)) | _interval(f"against/{opponent} utility", utility)
             found.append(Evaluation(_utility(utility, opponent), values, {opponent: tally.as_json()}))
         return found
+
+    def _exploitability(self, game: Game, checkpoint: Path) -> list[Evaluation]:
+        """Of a game whose paths can all be listed."""
+        if self._tree is None and not self._is_too_large:
+            try:
+                self._tree = unfold(game)
+            except UserError:
+                self._is_too_large = True
+        if self._tree is None:
+            return []
+        found = exploit(game, make_player(self.player(game, checkpoint), game), self._tree)
+        values = {"exploitability/utility": found.found.exploitability}
+        if game.has_payoffs:
+            values["exploitability/payoff"] = found.found.exploitability * game.rules.payoff_scale
+        line = f"exploitability {shown(game, found.found.exploitability)}"
+        return [Evaluation(line, values, {"exploitability": found.as_json()})]
 
     def _solved(self, game: Game, progress: Progress = lambda done, total: None) -> list[Solved]:
         """The positions of an accuracy: the same for all runs of a game."""
@@ -217,7 +239,7 @@ class ArenaEvaluation:
         words: list[str] = []
         values: dict[str, float] = {}
         details: dict[str, Any] = {}
-        for name, player in self.players(checkpoint).items():
+        for name, player in self.players(game, checkpoint).items():
             with log.progress(f"accuracy, {name}", "move") as progress:
                 found = measure(game, make_player(player, game), sample, self.workers, progress)
             share = found.kept.share or 0.0
@@ -229,6 +251,16 @@ class ArenaEvaluation:
                 values[f"accuracy/search stage {stage}"] = kept.share or 0.0
             details[f"accuracy/{name}"] = found.as_json()
         return Evaluation(", ".join(words), values, details)
+
+
+def has_elo(game: Game) -> bool:
+    """Whether strength is an Elo: where the games won are what counts."""
+    return game.players == 2 and not game.hides_information
+
+
+def simulations_of(game: Game, settings: EvaluationSettings) -> int:
+    """Of the checkpoint's search."""
+    return 0 if game.hides_information else settings.simulations
 
 
 def players_of(game: Game, settings: EvaluationSettings) -> ReferencePlayers:

@@ -18,8 +18,8 @@ from typing import Any
 
 from base.errors import Arguments, run_command
 from base.files import write_text
-from mcts.settings import SearchSettings
-from mcts.variant import names, settings_class
+from mcts.methods import methods, settings_of
+from mcts.settings import MethodSettings
 from train.config import FOLDER, Config, flat, in_toml, read
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
@@ -69,9 +69,9 @@ def sections() -> dict[str, tuple[type[Any], str]]:
     hints = typing.get_type_hints(Config)
     found: dict[str, tuple[type[Any], str]] = {"The run": (Config, "")}
     for name, kind in hints.items():
-        if kind is SearchSettings:
-            for method in names():
-                found[f'`search`, with `method = "{method}"`'] = settings_class(method), f"{name}."
+        if kind is MethodSettings:
+            for method in methods():
+                found[f'`search`, with `method = "{method}"`'] = settings_of(method), f"{name}."
         elif is_dataclass(kind):
             found[f"`{name}`"] = typing.cast("type[Any]", kind), f"{name}."
     return found
@@ -94,7 +94,8 @@ def tables() -> str:
     for file in sorted(FOLDER.glob("*.toml")):
         if file.stem != "base":
             changes = ", ".join(f"`{key}={in_toml(value)}`" for key, value in flat(read(file)).items())
-            games.append(f"| `{file.stem}` | {_cell(changes)} |")
+            which = "those that hide information" if file.stem == "hidden" else f"`{file.stem}`"
+            games.append(f"| {which} | {_cell(changes)} |")
     return "\n\n".join([*blocks, "\n".join(games)]) + "\n"
 
 

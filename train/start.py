@@ -19,12 +19,13 @@ from checkpoints import best
 from classical.eval import Eval, beside_hand
 from cluster.options import opened_workers
 from games import Game, builtin_games, load
+from mcts.methods import check_method
 from monitor.log import RunLog
 from monitor.media import MediaMaker, as_code
 from nets import make_net
 from train.budget import Budget
 from train.config import Config, changed, compose, flat, in_toml, to_toml
-from train.evaluation import ArenaEvaluation, players_of
+from train.evaluation import ArenaEvaluation, players_of, simulations_of
 from train.fitting import commands
 from train.keys import shown
 from train.learner import Learner
@@ -56,7 +57,6 @@ def named(run: str | None, game: Game) -> str:
 
 def start(options: argparse.Namespace) -> int:
     game = load(options.game)
-    game.must_be_open("train")
     name = named(options.run, game)
     before = stored(folder_of(name))
     config = configuration(game, options, before)
@@ -83,7 +83,6 @@ def launch(
 ) -> tuple[Run, Progress, ArenaEvaluation]:
     """A run of that name, begun or resumed, until its budget is spent. `workers` opens those that play."""
     game, folder = load(config.game), folder_of(name)
-    game.must_be_open("train")
     is_new = not folder.exists()
     if (folder / CONFIGURATION).is_file() and not trust:
         check_trust(folder, config, names_rules=True)
@@ -119,6 +118,7 @@ class Resumable(UserError):
 def check(config: Config, game: Game) -> None:
     """Refuse a configuration that can't be run, before anything slow begins: the rules, the network, the players that measure it."""
     config.selfplay.check(game)
+    check_method(config.search, game)
     game.initial()  # tries out the rules of a file
     net = make_net(config.net, game, config.seed)
     Learner(game, net, config.learning, config.device, config.seed)
@@ -159,11 +159,13 @@ def configuration(game: Game, options: argparse.Namespace, before: Config | None
 def farewell(game: Game, run: Run, progress: Progress, arena: ArenaEvaluation) -> str:
     """Where the run's checkpoints stand, where the last one is, and the commands to play against it, to measure it, to watch."""
     settings, checkpoint = run.config.evaluation, run.checkpoint(progress.games)
-    spec, net = shlex.quote(game.spec), shlex.quote(arena.player(checkpoint))
+    spec, net = shlex.quote(game.spec), shlex.quote(arena.player(game, checkpoint))
     table = arena.table(game, remarkable(run, checkpoint)) if settings.every else ""
     rows = [("the checkpoint", str(checkpoint)), ("play against it", f"python -m arena play {spec} human {net}")]
-    rows.append(("measure it", f"python -m arena match {spec} {net} uct:sims=1000 --games 200"))
-    if game.players == 2 and has_reference_players(game):
+    rows.append(("measure it", f"python -m arena match {spec} {net} {opponent_of(game)} --games 200"))
+    if game.hides_information:
+        rows.append(("its exploitability", f"python -m arena exploit {spec} {net}"))
+    elif game.players == 2 and has_reference_players(game):
         rows.append(("rate it", f"python -m arena rate {spec} {net}"))
         rows.append(
             ("rate the run", f"python -m arena rate {spec} {shlex.quote(run.name)} --sims {settings.simulations}")
@@ -187,12 +189,12 @@ def farewell(game: Game, run: Run, progress: Progress, arena: ArenaEvaluation) -
 def about(run: Run, game: Game) -> dict[str, str]:
     """The configuration and the commands of a run, as Markdown for TensorBoard."""
     spec, name, folder = shlex.quote(game.spec), shlex.quote(run.name), shlex.quote(str(run.folder))
-    net = shlex.quote(f"net:{run.name},sims={run.config.evaluation.simulations}")
+    net = shlex.quote(f"net:{run.name},sims={simulations_of(game, run.config.evaluation)}")
     rules = "" if split(game.spec)[0] in builtin_games() else f" --rules {spec}"
     rows = [
         ("resume the run", f"python -m train {spec} --run {name}"),
         ("play against the newest checkpoint", f"python -m arena play {spec} human {net}"),
-        ("measure it", f"python -m arena match {spec} {net} uct:sims=1000 --games 200"),
+        ("measure it", f"python -m arena match {spec} {net} {opponent_of(game)} --games 200"),
         ("its games", f"python -m selfplay inspect {folder}/games{rules}"),
         ("its checkpoints", f"python -m checkpoints list {folder}"),
         ("all of this as one page", f"python -m train report {name}"),
@@ -203,6 +205,11 @@ def about(run: Run, game: Game) -> dict[str, str]:
         "about/configuration": as_code(f"# {run.folder}/config.toml\n{to_toml(run.config)}"),
         "about/commands": as_code("\n\n".join(f"# {what}\n{command}" for what, command in rows)),
     }
+
+
+def opponent_of(game: Game) -> str:
+    """A strong player of any game."""
+    return "ismcts:sims=1000" if game.hides_information else "uct:sims=1000"
 
 
 MAIN = (

@@ -18,6 +18,7 @@ import numpy as np
 
 from base.errors import UserError
 from games import CHANCE, Game, Rules
+from games.engine.information import viewer
 from games.types import Actions, Array, Counts, GameState, GameStates
 
 END = -2
@@ -66,6 +67,15 @@ class GameTree:
     def _numbers(self) -> dict[tuple[int, int], int]:
         return {(int(each["mover"]), int(each["key"])): number for number, each in enumerate(self.sets)}
 
+    @cached_property
+    def views(self) -> GameStates:
+        """[I]: what the mover of each information set sees there."""
+        order, starts = self.members
+        found = self.game.blanks(len(self.sets))
+        path = np.zeros(self.game.rules.max_plies, np.int32)
+        self.game.kernel(watcher)(found, order, starts, self.parents, self.actions, self.sets["mover"], path)
+        return found
+
     def path(self, node: int) -> list[int]:
         """The actions that lead to a node."""
         found: list[int] = []
@@ -73,12 +83,6 @@ class GameTree:
             found.append(int(self.actions[node]))
             node = int(self.parents[node])
         return found[::-1]
-
-    def position(self, node: int) -> GameState:
-        state = self.game.initial()
-        for action in self.path(node):
-            state = self.game.result(state, action)
-        return state
 
     def actions_of(self, number: int) -> list[int]:
         """The legal actions of an information set."""
@@ -94,11 +98,9 @@ class GameTree:
 
     def strategy(self, policy: Callable[[GameState], Mapping[int, float]]) -> Array:
         """The strategy of what gives the probabilities of actions for a mover's view of a position."""
-        order, starts = self.members
         found = np.zeros(int(self.entries[-1]))
         for number in range(len(self.sets)):
-            state = self.position(int(order[starts[number]]))
-            given = policy(self.game.view(state, int(self.sets[number]["mover"])))
+            given = policy(self.views[number])
             found[self.entries[number] : self.entries[number + 1]] = [
                 given.get(action, 0.0) for action in self.actions_of(number)
             ]
@@ -209,6 +211,33 @@ def counter(rules: Rules) -> Callable[..., int]:
         return total
 
     return count
+
+
+def watcher(rules: Rules) -> Callable[..., None]:
+    """watch(views [I], order [n], starts [I + 1], parents [n], led [n], movers [I], path [max_plies]): fills in the views."""
+    initial, result, view = rules.initial, rules.result, viewer(rules)
+
+    def watch(
+        views: GameStates,
+        order: Actions,
+        starts: Actions,
+        parents: Actions,
+        led: Actions,
+        movers: Counts,
+        path: Actions,
+    ) -> None:
+        for i in range(len(views)):
+            node, plies = np.int64(order[starts[i]]), 0
+            while node > 0:
+                path[plies] = led[node]
+                node = np.int64(parents[node])
+                plies += 1
+            initial(views[i])
+            for ply in range(plies - 1, -1, -1):
+                result(views[i], path[ply])
+            view(views[i], movers[i])
+
+    return watch
 
 
 def expander(rules: Rules) -> Callable[..., None]:

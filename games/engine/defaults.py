@@ -108,12 +108,14 @@ def seen(rules: Rules) -> str:
     if "observe" not in rules.derived:
         return f"{planes}, by observe"
     names = _visible_fields(rules)
+    noticed = ", what the viewer has noticed" if rules.hides_information else ""
+    cure = "a field of shape (rows, columns), or board=, makes a board"
     laid_out = [name for name in names if _is_plane(rules, name)]
     others = [name for name in names if name not in laid_out]
     if laid_out:
-        constant = f"; the same in each cell: {', '.join(others)}" if others else ""
+        constant = f"; the same in each cell: {', '.join(others)}{noticed}" if others or noticed else ""
         return f"{planes}, boards: {', '.join(laid_out)}{constant}"
-    return f"{channels} numbers without a board: {', '.join(names)}; a field of shape (rows, columns), or board=, makes a board"
+    return f"{channels} numbers without a board: {', '.join(names)}{noticed}; {cure}"
 
 
 def _visible_fields(rules: Rules) -> list[str]:
@@ -122,7 +124,8 @@ def _visible_fields(rules: Rules) -> list[str]:
 
 def observe(rules: Rules) -> tuple[Callable[[GameState, int, Planes], None], tuple[int, int, int]]:
     """All fields that are neither history nor hidden, of private ones the viewer's part: laid out as planes where they fill the board,
-    else one constant plane for each number."""
+    else one constant plane for each number. Where information is hidden, then a plane of ones for each event that the viewer has
+    noticed, by when and what it was: so different information never looks alike, also where the fields do."""
     rows, columns = rules.board
     cells = rows * columns
 
@@ -148,6 +151,10 @@ def observe(rules: Rules) -> tuple[Callable[[GameState, int, Planes], None], tup
             writer = _number(name, channels)
         write = _both(write, writer)
         channels += size
+    if rules.hides_information:
+        events = rules.actions + len(rules.seen_names)
+        write = _both(write, _noticed(channels, rules.max_plies, events))
+        channels += rules.max_plies * events
     return write, (channels, rows, columns)
 
 
@@ -236,6 +243,16 @@ def _number(name: str, channel: int) -> Callable[[GameState, int, Planes], None]
         planes[channel, :, :] = state[name]
 
     return number
+
+
+def _noticed(first: int, most: int, events: int) -> Callable[[GameState, int, Planes], None]:
+    def noticed(state: GameState, player: int, planes: Planes) -> None:
+        for i in range(min(int(state.event_count[player]), most)):
+            event = int(state.events[player, i])
+            if 0 <= event < events:  # beyond it in positions that are no positions of a game
+                planes[first + i * events + event, :, :] = 1
+
+    return noticed
 
 
 def _both(

@@ -96,7 +96,7 @@ def _conclusion_without_elo(data: RunData) -> str:
         many = "the reference player" if len(known) == 1 else f"the hardest of {len(known)} reference players"
         return (
             f"After {games:,} games its mean utility against {worst}, {many}, is {utility:+.2f}{interval}: "
-            f"{side} the 0 of an equal player; where more than two play there is no Elo."
+            f"{side} the 0 of an equal player; there is no Elo in this game."
         )
     if not data.evaluated_every:
         return "Its strength was not measured: the run has no evaluations (evaluation.every = 0)."
