@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 
 from arena.openings import random_action
@@ -20,21 +21,20 @@ def seat_names(game: Game) -> list[str]:
 
 
 def colours_of(game: Game) -> list[str]:
-    """What each player's moves put on the board in a first random game: a colour, or ''."""
-    found = [""] * game.players
+    """What each player's moves put on the board in a random game, mostly: a colour, or ''. A piece that is hit is put on a bar, too."""
+    counts = [Counter[str]() for _ in range(game.players)]
     rng, state = generator(0, "colours"), game.initial()
     with suppress(UserError):
         for _ in range(min(game.rules.max_plies, 12 * game.players)):
             mover = game.to_move(state)
-            if mover is None or all(found):
+            if mover is None:
                 break
             after = game.result(state, random_action(game, state, rng))
-            if mover != CHANCE and not found[mover]:
+            if mover != CHANCE:
                 before, then = game.diagram(state), game.diagram(after)
                 kinds = changes(before, then)
-                came = [cell for cell, kind in kinds.items() if kind == max(kinds.values())]
-                symbols = [then.symbol(*cell) for cell in came]
-                colours = {symbol.colour for symbol in symbols if symbol is not None and symbol.shape != "line"}
-                found[mover] = colours.pop() if len(colours) == 1 else ""
+                came = [then.symbol(*cell) for cell, kind in kinds.items() if kind == max(kinds.values())]
+                counts[mover].update({each.colour for each in came if each is not None and each.shape != "line"})
             state = after
+    found = [each.most_common(1)[0][0] if each else "" for each in counts]
     return found if len(set(found)) == len(found) else [""] * game.players

@@ -320,6 +320,14 @@ def test_a_line_is_drawn_through_equal_symbols_in_a_row(cells: list[str], count:
     assert [len(each.lines) for each in extra if isinstance(each, Outline)] == ([len(lines)] if lines else [])
 
 
+def test_a_king_in_check_is_marked() -> None:
+    game = load("chess")
+    assert game.diagram(game.play("e2e4 f7f5 d1h5")).marked == [(0, 4)]
+    assert game.diagram(game.play("e2e4 f7f5")).marked == []
+    extra = set(drawn(Diagram(["..", ".x"], marked=[(1, 1)])).shapes) - set(drawn(Diagram(["..", ".x"])).shapes)
+    assert [type(each).__name__ for each in extra] == ["Circle"]
+
+
 def test_svg_has_every_text_of_the_drawing_escaped() -> None:
     diagram = Diagram(["<&"], top=["a", "b"], note="<b>")
     text = svg(drawn(diagram, has_note=True), "<title>")

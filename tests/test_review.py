@@ -89,6 +89,10 @@ def test_a_game_of_chess_is_reviewed_in_the_words_of_books():
     found = review_of("chess", "f2f3 e7e5 g2g4 d8h4", "alphabeta:depth=3", nodes=0)
     said = text(found, 5)
     assert "values for White" in said and " Qh4#" in said and "White played g4, which loses" in said
+    assert seat_names(load("backgammon")) == [
+        "Black",
+        "White",
+    ]  # although moves put hit checkers of the other on the bar
     assert seat_names(load("go")) == ["Black", "White"] and seat_names(load("kuhn_poker")) == ["player 0", "player 1"]
 
 

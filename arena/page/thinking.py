@@ -4,8 +4,8 @@
 
 Tree search and alpha-beta are watched; other players answer once. `Analysis` is the thread that follows a position of a table.
 
-Engine protocols have another one, `arena.analysis`: their reports come from the search itself, at points where it writes nothing,
-which in alpha-beta is once an iteration. Here a report is due ten times a second, also within an iteration of minutes, and a search is
+Engine protocols have another one, `arena.analysis`: their reports come from the search itself, at points where it writes nothing; in
+alpha-beta that is once an iteration. Here a report is due ten times a second, also within an iteration of minutes, and a search is
 broken off for the next position without waiting for its result.
 """
 

@@ -18,7 +18,7 @@ HOLDER = "#a9bcd6"
 CLOTH = "#d5e3d9"
 TABLE, FRAME, TONES = "#f5f1e8", "#b5a891", ("#dccbb2", "#bcc9c4")
 BORDER = 0.02
-WON = "#22272e"
+WON, NOTICE = "#22272e", "#d9534a"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,12 @@ def grid_of(diagram: Diagram) -> Grid:
 
 
 def ground(diagram: Diagram, grid: Grid) -> list[Shape]:
-    """The board without anything on it."""
+    """The board without anything on it, and its marked cells."""
+    marks = [Circle(*grid.middle(*cell), 0.47, NOTICE, opacity=0.6) for cell in diagram.marked]
+    return [*_bare(diagram, grid), *marks]
+
+
+def _bare(diagram: Diagram, grid: Grid) -> list[Shape]:
     match diagram.surface:
         case "checkered":
             dark = [

@@ -70,6 +70,8 @@ class Diagram:
     """Names of the columns below the board, where they differ from those above."""
     in_a_row: int = 0
     """So many equal symbols in a straight line decide the game: a line is drawn through them."""
+    marked: Sequence[Cell] = ()
+    """Cells to be noticed, such as that of a king in check."""
     note: str = ""
     """What else there is to say: whose move it is, a score."""
 

@@ -10,6 +10,7 @@ from games.parts.chess_board import (
     ACTIONS,
     BLACK,
     FIFTY_MOVES,
+    KING,
     KNIGHT,
     LAST_NUMBER,
     LAST_RANKS,
@@ -83,7 +84,12 @@ def render(state: GameState) -> str:
 
 
 def diagram(state: GameState) -> Diagram:
-    return Diagram(ranks_of(state), SYMBOLS, "checkered", "87654321", bottom="abcdefgh", note=summary(state))
+    king = king_of(state, int(state.mover)) if state.kinds[KING] & state.colours[state.mover] else -1
+    with np.errstate(over="ignore"):  # bits wrap around, as in compiled code
+        marked = [(7 - king // 8, king % 8)] if king >= 0 and in_check(state, int(state.mover)) else []
+    return Diagram(
+        ranks_of(state), SYMBOLS, "checkered", "87654321", bottom="abcdefgh", marked=marked, note=summary(state)
+    )
 
 
 def text(state: GameState) -> str:
