@@ -17,5 +17,9 @@
 | `batches.py`    | the kernels between trees and a network that answers in batches                             |
 | `root.py`       | reading a searched tree: its moves in order, its principal variation                        |
 | `search.py`     | many trees and their two drivers: `run` inside compiled code, `step` by batches of leaves   |
+| `methods.py`    | how self-play improves a policy: the variants, and mirror descent                           |
+| `mirror.py`     | magnetic mirror descent, where information is hidden                                        |
+| `policy.py`     | a network's policy as a mixed strategy                                                      |
+| `ismcts.py`     | tree search over information sets                                                           |
 | `player.py`     | a player: limits, reuse of the tree from move to move                                       |
 """

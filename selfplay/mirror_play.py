@@ -14,7 +14,6 @@ import numpy as np
 
 from base.errors import UserError
 from base.seeds import uniform
-from base.threads import interruptible
 from games import CHANCE, Rules
 from games.engine.kernels import sampler
 from games.record import GameRecord
@@ -28,6 +27,9 @@ from selfplay.under_way import GamesUnderWay, WorkCounts
 
 if TYPE_CHECKING:
     from selfplay.play import GameQueue
+
+SLICE = 10_000
+"""Evaluations between two looks at what interrupts a game, of some microseconds each."""
 
 
 class MirrorGames(GamesUnderWay):
@@ -66,32 +68,33 @@ class MirrorGames(GamesUnderWay):
         game = self.games[0]
         game["gave_up"] = game["resigned"] = NO_PLAYER
         game["plies"] = game["entries"] = game["simulations"] = 0
-        settings, stop, status = self.settings.at(number).record(), np.zeros(1, np.uint8), SEARCHING
-        while status in (SEARCHING, FULL, STOPPED):
+        settings, status = self.settings.at(number).record(), SEARCHING
+        while status in (
+            SEARCHING,
+            FULL,
+            STOPPED,
+        ):  # Ctrl-C is heard between two calls: a thread for it would take longer than a game
             if status == FULL:
                 self.make_room()
-            status = int(interruptible(lambda: self._played(settings, stop), lambda: stop.fill(1)))
+            most = self.scratch.counts[EVALUATIONS] + SLICE
+            status = int(self.play(self.games, self.logs, self.scratch, self.network, settings, self.how, most))
         return [self.finish(0, status)]
-
-    def _played(self, settings: Any, stop: Any) -> int:
-        found: int = self.play(self.games, self.logs, self.scratch, self.network, settings, self.how, stop)
-        return found
 
 
 def mirror_play(rules: Rules) -> Callable[..., int]:
-    """A whole game, from where it stands."""
+    """A game from where it stands, to its end or until `most` evaluations were counted."""
     is_terminal, to_move, result, players = rules.is_terminal, rules.to_move, rules.result, rules.players
     consult, improve = improvement(rules)
     roll = sampler(rules)
 
-    def play(games: Any, logs: Logs, work: MirrorWork, network: Network, settings: Any, how: Any, stop: Any) -> int:
+    def play(games: Any, logs: Logs, work: MirrorWork, network: Network, settings: Any, how: Any, most: int) -> int:
         game, state, actions, shares = games[0], work.states[0], work.actions[0], work.shares[0]
         while not is_terminal(state):
             if game.plies == logs.moves.shape[1]:
                 return AT_MAX_PLIES
             if game.entries + actions.size > logs.actions.shape[1]:
                 return FULL
-            if stop[0]:
+            if work.counts[EVALUATIONS] > most:
                 return STOPPED
             mover = int(to_move(state))
             logs.searched[0, game.plies] = logs.counts[0, game.plies] = 0
