@@ -76,6 +76,9 @@ class Table:
         self.busy: tuple[int, float] | None = None  # the seat that chooses, and since when
         self.version = self.found_version = 0
         self.found: tuple[int, dict[str, Any], bool] | None = None
+        self._choices: tuple[Node, bool, dict[str, Any]] | None = (
+            None  # of the position last asked for: several pages do
+        )
         self.changed = threading.Condition(threading.RLock())
         self.used = time.monotonic()
         self.analysis = Analysis(game, self._report, self._fail, choosing.analyst(game))
@@ -423,10 +426,11 @@ class Table:
             state = sight.state(node)
             legal = self.game.legal_actions(state) if node.outcome is None and sight.is_own(node) else []
             return {"node": number, **choices(self.game, state, legal)}
-        if node.choices is None:
-            legal = [] if node.outcome is not None else self.game.legal_actions(node.state)
-            node.choices = {"node": number, **choices(self.game, node.state, legal)}
-        return node.choices
+        is_over = node.outcome is not None
+        if self._choices is None or self._choices[0] is not node or self._choices[1] != is_over:
+            legal = [] if is_over else self.game.legal_actions(node.state)
+            self._choices = node, is_over, {"node": number, **choices(self.game, node.state, legal)}
+        return self._choices[2]
 
     def found_data(self) -> dict[str, Any] | None:
         """What the analysis finds, where the seat whose view is shown is to move."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from base.errors import UserError
 from games import CHANCE, Game
@@ -57,8 +57,6 @@ class Node:
     outcome: tuple[float, ...] | None = None
     noticed: tuple[str, ...] = ()
     """What each player noticed of that action, by name, where the game hides information; empty: nothing."""
-    choices: dict[str, Any] | None = None
-    """What the page is sent of the moves, made once."""
 
     @property
     def is_choice(self) -> bool:
