@@ -396,12 +396,11 @@ def test_matches_begin_without_random_plies_where_information_is_hidden():
 @pytest.mark.parametrize(
     "words",
     [
-        "arena serve kuhn_poker --no-browser",
         "selfplay kuhn_poker --player uniform --games 1 --out there",
         "arena accuracy kuhn_poker random",
     ],
 )
-def test_commands_that_show_or_search_everything_refuse_in_one_line(words, tmp_path):
+def test_commands_that_search_everything_refuse_in_one_line(words, tmp_path):
     found = command(words, tmp_path)
     assert found.returncode == 2
     assert "expected a game in which players see everything, got kuhn_poker:players=2" in found.stderr

@@ -85,11 +85,12 @@ def go():
 
 def test_uciok_comes_before_anything_heavy_is_loaded():
     program = """if True:
-        import sys, time
+        import os, sys, time
         class Slow:
             def find_spec(self, name, path, target=None):
                 if name in ("numpy", "numba", "torch"):
-                    time.sleep(600)
+                    time.sleep(60)
+                    os._exit(3)
         sys.meta_path.insert(0, Slow())
         from arena.__main__ import main
         main(["engine", "chess", "alphabeta:depth=3"])

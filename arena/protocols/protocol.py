@@ -20,6 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arena.protocols.clock import Clock
+from arena.protocols.declared import declared
 from base.errors import UserError, nearest, short
 from base.options import split, written
 
@@ -223,8 +224,6 @@ class Protocol(ABC):
 
     def options(self) -> dict[str, str]:
         """The names of the player's options, and their values as far as the text has them."""
-        from arena.protocols.declared import declared
-
         kind, given = split(self.text)
         known = {name: each.default for name, each in declared(kind).items()} | {"book": ""}
         return known | {key: value for key, value in given if key is not None}

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from arena.protocols.clock import OVERHEAD
+from arena.protocols.declared import declared
 from arena.protocols.protocol import AUTHOR, NAME, Going, Position, Protocol, describe
 from arena.protocols.scores import has_draws, score, win_draw_loss
 from base.errors import UserError, short
@@ -119,8 +120,6 @@ class Uci(Protocol):
         self.service.send(self.welcome)
 
     def _declarations(self) -> Iterator[str]:
-        from arena.protocols.declared import declared
-
         kind = self.text.partition(":")[0]
         known, values = declared(kind), self.options()
         yield f"Player type string default {self.text}"
