@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from base.errors import UserError
+from base.errors import UserError, short
 from nets.layers import Normed
 from nets.names import Precision, choose_precision
 from nets.net import Net
@@ -163,9 +163,9 @@ def device_of(text: str) -> torch.device:
     """The device of that name; an error where torch cannot use it."""
     try:
         device = torch.device(text)
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).cpu()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).strip().splitlines()[0]
+        reason = short(str(error).strip().splitlines()[0])
         raise UserError(f"device: expected one that torch can use here, such as cpu, got '{text}': {reason}") from None
     return device
 

@@ -96,6 +96,7 @@ def compose(game: Game, file: str | None = None, changes: Iterable[str] = ()) ->
     elif own.is_file():
         tables.append((f"{own}: ", read(own)))
     tables += [("", _of_change(change)) for change in changes]
+    tables = _of_one_method(tables)
     merged: dict[str, Any] = {}
     for _, table in tables:
         _merge(merged, table)
@@ -105,6 +106,16 @@ def compose(game: Game, file: str | None = None, changes: Iterable[str] = ()) ->
         return with_file(of_table(merged | {"game": game.spec}))
     except UserError as error:
         raise UserError(f"{_source(tables)}{error}") from None
+
+
+def _of_one_method(tables: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    """Where `--set` chooses another method of search than the files do, without their settings of the other one."""
+    files = [table.get("search", {}) for where, table in tables if where]
+    chosen = [table["search"]["method"] for where, table in tables if not where and "method" in table.get("search", {})]
+    before = [search["method"] for search in files if "method" in search]
+    if not chosen or not before or chosen[-1] == before[-1]:
+        return tables
+    return [(where, {key: table[key] for key in table if not where or key != "search"}) for where, table in tables]
 
 
 def with_file(config: Config) -> Config:

@@ -23,6 +23,7 @@ from mcts.methods import check_method
 from monitor.log import RunLog
 from monitor.media import MediaMaker, as_code
 from nets import make_net
+from nets.names import compiled_kinds
 from train.budget import Budget
 from train.config import Config, changed, compose, flat, in_toml, to_toml
 from train.evaluation import ArenaEvaluation, players_of, simulations_of
@@ -122,6 +123,9 @@ def check(config: Config, game: Game) -> None:
     game.initial()  # tries out the rules of a file
     net = make_net(config.net, game, config.seed)
     Learner(game, net, config.learning, config.device, config.seed)
+    if game.hides_information and not (config.device == "cpu" and split(net.text)[0] in compiled_kinds()):
+        kinds = " or ".join(sorted(compiled_kinds()))
+        raise UserError(f"{game.name}: expected --device cpu and a network of kind {kinds}, for it hides information")
     if config.supervised.files:
         recorded(game, config.supervised)
     if config.evaluation.every:

@@ -91,6 +91,7 @@ class Choosing:
                 ("pimc:worlds=20", "searches of 20 worlds"),
             ]
             found += [("cfr:iterations=1000", "an equilibrium, computed first")] if can_unfold(game) else []
+            found += [(f"net:{name}", "the network's policy") for name in self.checkpoints(game)]
             return [{"text": text, "about": about} for text, about in [*found, *own]]
         found += [
             ("uct:sims=100", "UCT, quick"),

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from arena.page.tree import Node, Tree
+from base.errors import UserError
 from games.types import GameState
 
 NOBODY = -1  # sees what everybody sees of a position, and no move
@@ -49,8 +50,8 @@ class Sight:
         """The position of that number: one of the line that is shown, where the line has one."""
         if self.seat is None:
             return self.tree.at(number)
-        if not 0 <= number < len(self.groups):
-            return self.tree.at(-1)
+        if not 0 <= number < len(self.groups):  # how many positions there really are is not for this seat
+            raise UserError(f"expected a position from 0 to {len(self.groups) - 1}, got {number}")
         group = self.groups[number]
         if self.at in group:
             return self.at
