@@ -196,7 +196,7 @@ class Coordinator:
         self.members[link.name] = self.free[link.name] = Member(link, workers)
         self.figures.workers[link.name] = workers
         if run is not None:
-            self.report(f"node {link.name} joins: {workers} workers")
+            self.report(f"node {link.name} joins with {counted(workers)}")
 
     def _refuse(self, name: str, why: str) -> None:
         self._refused.append(f"node {name} takes no part: {why}")
@@ -217,6 +217,10 @@ class Coordinator:
 
     def __exit__(self, *failure: object) -> None:
         self.close()
+
+
+def counted(workers: int) -> str:
+    return f"{workers} worker{'' if workers == 1 else 's'}"
 
 
 def _to_stderr(text: str) -> None:

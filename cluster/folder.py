@@ -47,6 +47,8 @@ def own_folder(path: str) -> Path:
         raise UserError("--cluster: expected folder:PATH, got no path")
     folder = Path(path)
     if not folder.exists():
+        if not folder.parent.is_dir():
+            raise UserError(f"--cluster: expected a folder in one that is there, found no {folder.parent}")
         make_folder(folder)
         folder.chmod(0o700)
     found = folder.stat()

@@ -217,7 +217,7 @@ def test_a_node_that_joins_late_takes_jobs() -> None:
     with cluster(count=1) as (workers, nodes, said):
         found = when(5, nodes.add, workers.run(Squares(0.05), range(120)))
         assert sorted(found) == squares(120)
-        assert "node node1 joins: 1 workers" in said and nodes.links[1].answers > 0
+        assert "node node1 joins with 1 worker" in said and nodes.links[1].answers > 0
 
 
 def test_the_last_node_is_killed_and_another_one_comes() -> None:
