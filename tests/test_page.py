@@ -501,6 +501,9 @@ def test_what_is_sent_depends_on_what_the_seat_has_noticed_alone(server, name):
                     for each in range(len(one.data()["nodes"])):
                         assert one.choices(each) == other.choices(each)
                     at = one.data()["at"]
+                    for each in (one, other):
+                        with pytest.raises(UserError, match=f"from 0 to {len(one.data()['nodes']) - 1}, got 999"):
+                            each.choices(999)
                     assert bool(one.choices(at)["moves"]) == (mover == seat)
                     others += world != path
             legal = game.legal_actions(state)

@@ -270,6 +270,9 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         version = found_version = -1
         shown: tuple[Any, Any] = (None, None)
+        sent: dict[str, Any] | None = (
+            None  # of a table that hides information: what a seat does not notice makes no event
+        )
         was_compiling = False
         self._event("forms", {"forms": list(forms(table.game))})
         while not table.is_closed:
@@ -280,6 +283,10 @@ class Handler(BaseHTTPRequestHandler):
                 is_new = table.found_version != found_version
                 found = table.found_data() if is_new else None
                 version, found_version = table.version, table.found_version
+            if state is not None:
+                before, sent = sent, state | {"busy": (state["busy"] or {}).get("seat")}
+                if table.seat is not None and sent == before:
+                    state, is_new = None, is_new and found is not None
             if state is not None:
                 self._event("state", state)
                 if (state["at"], state["seat"]) != shown:

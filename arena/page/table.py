@@ -74,6 +74,7 @@ class Table:
         self.solves = game.rules.max_plies <= SHORT_GAME and not game.hides_information
         self.trouble = ""
         self.busy: tuple[int, float] | None = None  # the seat that chooses, and since when
+        self._began: tuple[int, float] | None = None  # the seat that chose last, and since when
         self.version = self.found_version = 0
         self.found: tuple[int, dict[str, Any], bool] | None = None
         self._choices: tuple[Node, bool, dict[str, Any]] | None = (
@@ -345,7 +346,7 @@ class Table:
                 if seat == CHANCE:
                     self._move(node, random_action(self.game, node.state, generator(self.seed, "dice", node.ply)))
                     continue
-                self.busy = busy = (seat, time.time())
+                self.busy = busy = (seat, self._since(node, seat))
                 self._tell()
             self._choose(seat, node, busy)
 
@@ -384,6 +385,13 @@ class Table:
             if node.utilities is None and is_valued(choice):
                 self._value(node, choice)
             self._move(node, choice.action)
+
+    def _since(self, node: Node, seat: int) -> float:
+        """When a player began to choose. One that moves again goes on choosing, where others may not notice the move between."""
+        again = self.game.hides_information and node.parent is not None and node.parent.mover == seat
+        if not (again and self._began is not None and self._began[0] == seat):
+            self._began = seat, time.time()
+        return self._began[1]
 
     def _move(self, node: Node, action: int) -> None:
         try:
