@@ -361,7 +361,9 @@ def test_a_spent_budget_in_minutes_stays_spent_though_its_last_evaluation_was_lo
 def test_by_the_clock_the_rate_falls_while_the_last_iteration_learns(tmp_path: Path, monkeypatch: Any) -> None:
     rates: list[float] = []
     step = Learner._step
-    monkeypatch.setattr(Learner, "_step", lambda self, batch, rate: (rates.append(rate), step(self, batch, rate))[1])
+    monkeypatch.setattr(
+        Learner, "_step", lambda self, batch, rate, gradient: (rates.append(rate), step(self, batch, rate, gradient))[1]
+    )
     config = replace(tiny("window.samples=200", "learning.warmup=0", "learning.cooldown=1"), games=64)
     run(tmp_path / "run", config=config, minutes=0.05)
     assert len(rates) > 20 and rates == sorted(rates, reverse=True) and rates[-1] < rates[0] / 4

@@ -39,6 +39,7 @@ ELSEWHERE = {
     *(f"supervised/{name}" for name in ("top-1", "top-1 before")),  # with recorded games
     *(f"supervised/value {name}" for name in ("loss", "sign", "brier", "spread")),
     *(f"accuracy/{name} hard" for name in ("search", "policy")),  # in games in which a shallow search errs
+    *(f"exploitability/{name}" for name in ("utility", "payoff")),  # where information is hidden
     "about/warnings",  # where something is wrong
     "speed/batch fill",  # with networks that have no compiled form
     "loss/auxiliary NAME",  # with auxiliary targets
