@@ -455,7 +455,7 @@ def test_show_prints_and_draws_what_one_player_sees(tmp_path):
     assert "player 0: ?" in done.stdout
     assert "player 1 has noticed: dealt J pass" in done.stdout
     drawn = (tmp_path / "view.svg").read_text()
-    assert "<svg" in drawn and ">?<" in drawn and ">K<" not in drawn
+    assert "<svg" in drawn and ">J<" in drawn and ">K<" not in drawn
 
 
 @pytest.mark.parametrize(

@@ -110,12 +110,15 @@ def compose(game: Game, file: str | None = None, changes: Iterable[str] = ()) ->
 
 def _of_one_method(tables: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
     """Where `--set` chooses another method of search than the files do, without their settings of the other one."""
-    files = [table.get("search", {}) for where, table in tables if where]
-    chosen = [table["search"]["method"] for where, table in tables if not where and "method" in table.get("search", {})]
-    before = [search["method"] for search in files if "method" in search]
+    named = [(where, table["search"]["method"]) for where, table in tables if _has_method(table.get("search"))]
+    before, chosen = [name for where, name in named if where], [name for where, name in named if not where]
     if not chosen or not before or chosen[-1] == before[-1]:
         return tables
     return [(where, {key: table[key] for key in table if not where or key != "search"}) for where, table in tables]
+
+
+def _has_method(section: Any) -> bool:
+    return isinstance(section, dict) and "method" in section
 
 
 def with_file(config: Config) -> Config:
