@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 
 from arena.openings import random_action
@@ -20,7 +22,8 @@ def seat_names(game: Game) -> list[str]:
     return [f"player {seat}" for seat in range(game.players)]
 
 
-def colours_of(game: Game) -> list[str]:
+@functools.lru_cache(maxsize=16)
+def colours_of(game: Game) -> Sequence[str]:
     """What each player's moves put on the board in a random game, mostly: a colour, or ''. A piece that is hit is put on a bar, too."""
     counts = [Counter[str]() for _ in range(game.players)]
     rng, state = generator(0, "colours"), game.initial()

@@ -44,6 +44,7 @@ from games.choice import Candidate, Choice
 from games.engine.information import follows, resampler
 from games.engine.kernels import sampler
 from games.types import Actions, Array, Counts, GameState, GameStates, Records, Rng, Utilities
+from mcts.policy import drawn
 
 NODE = np.dtype([("key", np.uint64), ("first", np.int32), ("count", np.int32), ("visits", np.int64)])
 EDGE = np.dtype(
@@ -270,16 +271,6 @@ def simulator(rules: Rules) -> Callable[..., int]:
             if score > best_score:
                 best, best_score = i, score
         return best
-
-    def drawn(shares: Utilities, n: int, rng: Rng) -> int:
-        left, last = uniform(rng), 0
-        for i in range(n):
-            if shares[i] > 0.0:
-                last = i
-                left -= shares[i]
-                if left < 0.0:
-                    return i
-        return last
 
     def simulate(
         table: Actions,

@@ -6,8 +6,8 @@ network's policy π. The mean utility of the mover is q(a), and the target to le
     softmax((log π + η q + η α log ρ) / (1 + η α))          ρ: the magnet, a policy that π is drawn to; uniform here
 
 The position that is played on from is the real one. A network that learns these targets learns their mean over all positions of an
-information set, each as often as play leads to it: so what the others did counts as evidence about what they hold, and nobody has to
-draw worlds. This holds as long as all players play π itself, which self-play here does, and is exact where η q is small: one target
+information set, each as often as play leads to it: so what the others did counts as evidence about what they hold, and no worlds
+are drawn. This holds as long as all players play π itself, which self-play here does, and is exact where η q is small: one target
 depends on what its mover does not see, and the mean of softmax(η q) is softmax(η mean q) to the first order in η.
 
 With α > 0 play approaches an equilibrium in which every player also likes to be unpredictable; it gets close to one of the game itself
@@ -28,7 +28,7 @@ from base.errors import require
 from games import CHANCE, Game, Rules
 from games.engine.kernels import sampler
 from games.types import Actions, Array, Counts, GameStates, Planes, Rng, Utilities
-from mcts.policy import drawn, mixer
+from mcts.policy import drawn, mixer, softmax
 from mcts.settings import MethodSettings
 from mcts.simulation import Network
 
@@ -165,14 +165,8 @@ def improvement(rules: Rules) -> Improvement:
 
 def mirror_step(shares: Utilities, values: Utilities, n: int, eta: float, alpha: float, target: Utilities) -> None:
     """The formula above, of n actions. A uniform magnet adds the same to all of them, so it does not appear."""
-    highest, total = -np.inf, 0.0
     for i in range(n):
         target[i] = -np.inf
         if shares[i] > 0.0:  # 0: a probability too small for its logarithm
             target[i] = (np.log(shares[i]) + eta * values[i]) / (1.0 + eta * alpha)
-        highest = max(highest, target[i])
-    for i in range(n):
-        target[i] = np.exp(target[i] - highest)
-        total += target[i]
-    for i in range(n):
-        target[i] /= total
+    softmax(target, n)

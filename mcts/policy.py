@@ -44,18 +44,24 @@ def mixer(rules: Rules) -> Callable[..., None]:
         observation[:] = 0
         observe(state, mover, observation)
         call_native(network.address, (network.weights, network.scratch, observation, network.logits, network.utilities))
-        highest, total = -np.inf, 0.0
         for i in range(n):
             action = actions[i]
             shares[i] = network.logits[view[mover, action] if has_action_views else action]
-            highest = max(highest, shares[i])
-        for i in range(n):
-            shares[i] = np.exp(shares[i] - highest)
-            total += shares[i]
-        for i in range(n):
-            shares[i] /= total
+        softmax(shares, n)
 
     return mix
+
+
+def softmax(scores: Utilities, n: int) -> None:
+    """Of the first n entries, in place; -inf becomes 0."""
+    highest, total = -np.inf, 0.0
+    for i in range(n):
+        highest = max(highest, scores[i])
+    for i in range(n):
+        scores[i] = np.exp(scores[i] - highest)
+        total += scores[i]
+    for i in range(n):
+        scores[i] /= total
 
 
 def drawn(shares: Utilities, n: int, rng: Rng) -> int:

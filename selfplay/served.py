@@ -5,7 +5,7 @@
     network = ServedNetwork(server.address, game, rows=16)     # in a worker: batches of its own, of 16 rows
 
 A worker writes its rows into memory that it shares with the server, and waits. The server's thread fills a batch with the rows of those
-that wait, evaluates it, and answers them. Meanwhile other workers fill the next one. All batches have B rows, whoever sent them: a
+that wait, evaluates it, and answers them. Meanwhile other workers fill the next one. All batches have B rows, of any workers: a
 row's bits depend on the size of the batch, not on what else is in it.
 """
 
@@ -83,7 +83,7 @@ class NetworkServer:
     def __init__(self, evaluate: BatchEvaluator, batch: int, game: Game) -> None:
         self.game, self._evaluate = game, evaluate
         self._observations = np.zeros((batch, *game.rules.observation), np.float32)
-        self._folder = tempfile.TemporaryDirectory(prefix="zermelo-")  # 0700: nobody else can connect
+        self._folder = tempfile.TemporaryDirectory(prefix="zermelo-")  # 0700: no other user can connect
         self.address = f"{self._folder.name}/socket"
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(self.address)

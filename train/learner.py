@@ -189,7 +189,6 @@ class Learner:
         return [weight for _, weight in self._named_weights()]
 
     def _running(self) -> list[Tensor]:
-        """The running state of batch normalization."""
         return [each for each in self.net.buffers() if each.is_floating_point()]
 
     def _weights(self) -> Tensor:
@@ -256,14 +255,17 @@ class Learner:
 
     def flat_state(self) -> Array:
         """float32: all weights, then the running state."""
-        return _flat([*self._all_weights(), *self._running()])
+        return np.append(_flat(self._all_weights()), self.running_state())
+
+    def running_state(self) -> Array:
+        """float32: of batch normalization."""
+        return _flat(self._running())
 
     def set_state(self, state: Array) -> None:
         _fill([*self._all_weights(), *self._running()], state)
 
     def set_running_state(self, state: Array) -> None:
-        """Of a state, this part alone."""
-        _fill(self._running(), state[sum(each.numel() for each in self._all_weights()) :])
+        _fill(self._running(), state)
 
     def flat_gradient(self) -> Array:
         """float32: of all weights."""
@@ -328,6 +330,8 @@ def reproducible(threads: int) -> Iterator[None]:
 
 
 def _flat(tensors: Sequence[Tensor]) -> Array:
+    if not tensors:
+        return np.zeros(0, np.float32)
     return torch.cat([each.detach().flatten() for each in tensors]).cpu().numpy()
 
 

@@ -54,8 +54,8 @@ class PartResult(NamedTuple):
     """float64, as `Learner.gradient`."""
     gradient: Array
     """float32, as `Learner.flat_gradient`."""
-    state: Array
-    """As it was sent, with the running state as this part left it."""
+    running: Array
+    """The running state as this part left it."""
 
 
 class Shards:
@@ -79,14 +79,14 @@ class Shards:
         state = learner.flat_state()
         self._parts.put([Part(state, each) for each in cut(batch, count)])
         first = next(self._results)[1]
-        losses, gradient, state = (each.copy() for each in first)
+        losses, gradient, running = (each.copy() for each in first)
         for _ in range(count - 1):
             found = next(self._results)[1]
             losses += found.losses
             gradient += found.gradient
-            state += found.state
+            running += found.running
         learner.set_gradient(gradient / np.float32(count))
-        learner.set_running_state(state / np.float32(count))
+        learner.set_running_state(running / np.float32(count))
         return losses / count
 
 
@@ -104,7 +104,7 @@ class _Parts:
 
     def __init__(self) -> None:
         self._parts: list[Part] = []  # last first
-        self._ends = os.pipe()  # never ready: who puts jobs goes on with the run itself
+        self._ends = os.pipe()  # never ready: after `put` the caller resumes the run itself
 
     def put(self, parts: list[Part]) -> None:
         self._parts = parts[::-1]
@@ -173,4 +173,4 @@ class GradientWorker:
         learner.net.train()
         with reproducible(learner.settings.threads):
             losses = learner.gradient(part.batch)
-        yield number, PartResult(losses, learner.flat_gradient(), learner.flat_state())
+        yield number, PartResult(losses, learner.flat_gradient(), learner.running_state())

@@ -4,6 +4,7 @@ is a visitor, even where only this machine can reach it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -156,6 +157,7 @@ class Choosing:
         return found
 
 
+@functools.lru_cache(maxsize=64)
 def can_unfold(game: Game) -> bool:
     """Whether the game is small enough to be solved whole, by the number of its paths as random games estimate it (Knuth 1975)."""
     rng, total = generator(0, "paths"), 0.0
