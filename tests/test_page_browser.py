@@ -46,15 +46,20 @@ def page(browser):
     found.set_default_timeout(LONGEST)
     found.faults = []
     found.on("console", lambda message: found.faults.append(message.text) if message.type == "error" else None)
-    found.on(
-        "response",
-        lambda answer: found.faults.append(f"{answer.url}: {answer.text()}") if answer.status >= 400 else None,
-    )
+    found.on("response", lambda answer: refused(answer, found.faults))
     found.on("pageerror", lambda error: found.faults.append(str(error)))
     found.on("dialog", lambda dialog: dialog.dismiss())
     yield found
     context.close()
     assert found.faults == []
+
+
+def refused(answer, faults):
+    """The fault is there at once: its text comes when the test may already have dropped the faults that it provoked."""
+    if answer.status >= 400:
+        fault = [answer.url]
+        faults.append(fault)
+        fault.append(answer.text())
 
 
 def until(page, expression, argument=None):
@@ -243,7 +248,7 @@ def test_a_server_that_is_gone_is_named_and_found_again(page):
     threading.Thread(target=again.serve_forever, args=(0.05,), daemon=True).start()
     page.reload()
     until(page, "document.querySelector('#banner').textContent.includes('not at th')")
-    page.faults.clear()
     page.goto("about:blank")
+    page.faults.clear()
     again.shutdown()
     again.server_close()
