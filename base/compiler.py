@@ -97,7 +97,7 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
         translation = _Translation(checked)
         copy = _empty_copy(source)
         super().__init__(copy, targetoptions=_options(checked))
-        self._counting: _Counting | None = None
+        self._counting: dict[bool, _Counting] = {}
         # A dispatcher is registered before it is filled, and no other thread may use it until then.
         with _translating:
             self._cache = ContentCache(source, translation.key(source), label)
@@ -123,18 +123,25 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
             result.library.codegen.set_env(environment.env_name, environment)
 
     def _compile_counting(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        if self._counting is None:
+        """With reference counts: its functions as parts, or whole where a part is refused."""
+        for whole in (False, True):
             with _translating:
-                self._counting = _Counting(self)
-        begin()
-        _forget_failures()
-        try:
-            entry = self._counting._compile_for_args(*arguments, **keywords)
-        except (UserError, Warning):
-            raise
-        except Exception as error:  # not all of numba's errors are wrapped; all are about the source
-            raise UserError(explained(error, self.source)) from error
-        for kinds, result in self._counting.overloads.items():
+                if whole not in self._counting:
+                    self._counting[whole] = _Counting(self, whole)
+                counting = self._counting[whole]
+            refused = _Part.refused
+            begin()
+            _forget_failures()
+            try:
+                entry = counting._compile_for_args(*arguments, **keywords)
+            except (UserError, Warning):
+                raise
+            except Exception as error:  # not all of numba's errors are wrapped; all are about the source
+                if whole or _Part.refused == refused:
+                    raise UserError(explained(error, self.source)) from error
+            else:
+                break
+        for kinds, result in counting.overloads.items():
             if kinds not in self.overloads:
                 self.add_overload(result)
                 self._cache.note_counting(kinds, self.targetctx)
@@ -144,11 +151,11 @@ class _Entry(CPUDispatcher):  # type: ignore[misc]
 class _Counting(CPUDispatcher):  # type: ignore[misc]
     """The same entry with reference counts."""
 
-    def __init__(self, entry: _Entry) -> None:
+    def __init__(self, entry: _Entry, whole: bool) -> None:
         copy = _empty_copy(entry.source)
         super().__init__(copy, targetoptions=entry.targetoptions | {"_nrt": True})
         self._cache = entry._cache.of_counting()
-        _fill_counting(copy, entry.py_func)
+        _fill_counting(copy, entry.py_func, whole)
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]
@@ -158,14 +165,16 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
     of a search are nested six deep, so each would be optimized six times. The entry point optimizes all of its parts at once.
     """
 
+    refused = 0
+    """How often one could not be made: of a function that is called by its address in this process."""
+
     def finalize(self) -> None:
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         if any(each.name.startswith(RuntimeLinker.PREFIX) for each in self._final_module.global_variables):
-            raise NotImplementedError(
-                "a function that calls itself with other types is called by its address in this process"
-            )
+            _Part.refused += 1
+            raise TypeError("a function that calls itself with other types is called by its address in this process")
         self._finalized = True
 
 
@@ -189,33 +198,28 @@ class _Inner(CPUDispatcher):  # type: ignore[misc]
     would be two overloads, one of them unknown to the cache. So a constant is a type of its own only where nothing else compiles.
     """
 
-    _counting: _Inner | None = None
-
-    def __init__(self, function: types.FunctionType, targetoptions: dict[str, Any]) -> None:
-        # With reference counts everything compiles, as numba does it: also what `_Part` refuses.
-        self._is_part = not targetoptions["_nrt"]
-        super().__init__(
-            function, targetoptions=targetoptions, pipeline_class=_PartCompiler if self._is_part else Compiler
-        )
+    def __init__(self, function: types.FunctionType, targetoptions: dict[str, Any], whole: bool = False) -> None:
+        self._whole, self._counting = whole, dict[bool, _Inner]()
+        super().__init__(function, targetoptions=targetoptions, pipeline_class=Compiler if whole else _PartCompiler)
 
     def add_overload(self, result: Any) -> None:
         """numba would also make it callable from Python."""
-        if self._is_part:
-            self.overloads[tuple(result.signature.args)] = result
-        else:
+        if self._whole:
             super().add_overload(result)
+        else:
+            self.overloads[tuple(result.signature.args)] = result
         Progress.step()
 
     def is_compiled(self) -> bool:
-        return bool(self.overloads) or (self._counting is not None and self._counting.is_compiled())
+        return bool(self.overloads) or any(each.is_compiled() for each in self._counting.values())
 
-    def counting(self) -> _Inner:
+    def counting(self, whole: bool) -> _Inner:
         """The same with reference counts, and so are all functions that it calls: either all count or none."""
-        if self._counting is None:
+        if whole not in self._counting:
             copy = _empty_copy(self.py_func)
-            self._counting = _Inner(copy, targetoptions=self.targetoptions | {"_nrt": True})
-            _fill_counting(copy, self.py_func)
-        return self._counting
+            self._counting[whole] = _Inner(copy, self.targetoptions | {"_nrt": True}, whole)
+            _fill_counting(copy, self.py_func, whole)
+        return self._counting[whole]
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         with contextlib.suppress(NumbaError):
@@ -301,12 +305,12 @@ class _Translation:
         return types.ModuleType(value.__name__) if is_own_module(value) else value
 
 
-def _fill_counting(copy: types.FunctionType, function: types.FunctionType) -> None:
+def _fill_counting(copy: types.FunctionType, function: types.FunctionType, whole: bool) -> None:
     """Give `copy` what `function`, which is filled, refers to, with the counting dispatchers."""
 
     def counting(value: Any) -> Any:
         if isinstance(value, _Inner):
-            return value.counting()
+            return value.counting(whole)
         if isinstance(value, tuple):
             items = [counting(item) for item in value]
             return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
@@ -333,8 +337,8 @@ def _forget_failures() -> None:
     with _translating:
         for known in _inner_dispatchers.values():
             for inner in known.values():
-                if inner._counting is not None:
-                    inner._counting._compiler._failed_cache.clear()
+                for counting in inner._counting.values():
+                    counting._compiler._failed_cache.clear()
 
 
 def _empty_copy(function: types.FunctionType) -> types.FunctionType:

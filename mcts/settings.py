@@ -9,6 +9,7 @@ A variant's dataclass extends `SearchSettings`; each of its numbers becomes a fi
 
 from __future__ import annotations
 
+import functools
 import math
 import typing
 from dataclasses import dataclass, fields, replace
@@ -73,12 +74,18 @@ class SearchSettings(MethodSettings):
 
 def record_of(settings: Any) -> Any:
     """A dataclass as a record: a field per number."""
-    hints = typing.get_type_hints(type(settings))
-    known = [(each.name, _TYPES[hints[each.name]]) for each in fields(settings) if hints[each.name] in _TYPES]
-    record = np.zeros(1, np.dtype((np.record, np.dtype(known, align=True))))[0]
-    for name, _ in known:
+    kind: Any = type(settings)
+    record = np.zeros(1, _record_type(kind))[0]
+    for name in record.dtype.names:
         record[name] = getattr(settings, name)
     return record
+
+
+@functools.cache
+def _record_type(kind: type) -> np.dtype[Any]:
+    hints = typing.get_type_hints(kind)
+    known = [(each.name, _TYPES[hints[each.name]]) for each in fields(kind) if hints[each.name] in _TYPES]
+    return np.dtype((np.record, np.dtype(known, align=True)))
 
 
 def temperature_at(settings: Any, ply: int) -> float:

@@ -475,17 +475,16 @@ class Game:
         play = self.kernel(kernels.recorded_game, checked=True)
         states, moves = self.scratch(state, most + 2), np.zeros(most, np.int32)
         digests = np.zeros((most + 1, len(kernels.ANSWERS)), np.uint64)
-        actions, planes = np.zeros(rules.max_legal, np.int32), np.zeros(rules.observation, np.float32)
-        values = np.zeros(max(1, len(rules.feature_names)), np.float32)
+        buffers = kernels.recording_buffers(rules)
 
         def play_games() -> None:
             until = time.perf_counter() + seconds
             for number in range(games):
-                play(states, moves, digests, generator(number, "checks"), actions, planes, values, most)
+                play(states, moves, digests, generator(number, "checks"), buffers, most)
                 if time.perf_counter() > until:
                     return
 
-        play(states, moves, digests, generator(0, "checks"), actions, planes, values, 0)  # compiles
+        play(states, moves, digests, generator(0, "checks"), buffers, 0)  # compiles
         interruptible(play_games, deadline=time.perf_counter() + PATIENCE)
 
     def _mover_at_the_end(self, state: GameState) -> int:

@@ -108,11 +108,9 @@ class GameUnderTest:
         initial(states[0])
         moves = np.zeros(most, np.int32)
         digests = np.zeros((most + 1, len(kernels.ANSWERS)), np.uint64)
-        actions = np.zeros(rules.max_legal, np.int32)
-        planes = np.zeros(rules.observation, np.float32)
-        values = np.zeros(max(1, len(rules.feature_names)), np.float32)
+        buffers = kernels.recording_buffers(rules)
         with self.noting(lambda plies: self.play(seed, way, plies), most):
-            plies = int(run(states, moves, digests, self.rng(seed), actions, planes, values, most))
+            plies = int(run(states, moves, digests, self.rng(seed), buffers, most))
         return RandomGame(seed, states[: plies + 1].copy(), moves[:plies].copy(), digests[: plies + 1].copy())
 
     def play_for(self, seconds: float, seed: int, way: Way) -> RandomGame:

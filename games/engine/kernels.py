@@ -187,10 +187,20 @@ ANSWERS = (
 TO_MOVE, LEGAL, TERMINAL, UTILITY, ODDS, KEY, OBSERVE, FEATURES, GAIN, TACTICAL, OWNERSHIP, SCORE = range(len(ANSWERS))
 
 
+def recording_buffers(rules: Rules) -> tuple[Actions, Planes, Planes, Features]:
+    """What `recorded_game` writes answers into."""
+    return (
+        np.zeros(rules.max_legal, np.int32),
+        np.zeros(rules.observation, np.float32),
+        np.zeros((rules.players, *rules.observation[1:]), np.float32),
+        np.zeros(max(1, len(rules.feature_names)), np.float32),
+    )
+
+
 def recorded_game(rules: Rules) -> Callable[..., int]:
     """One random game in which every function is called at every ply, so that the doctor can compare the answers.
 
-    recorded_game(states [most+2], moves [most], digests [most+1, len(ANSWERS)], rng, actions, planes, values, most) -> plies.
+    recorded_game(states [most+2], moves [most], digests [most+1, len(ANSWERS)], rng, recording_buffers, most) -> plies.
     `states` keeps all positions (and needs one more), `digests` a hash of each function's answers, in the order of ANSWERS. Stops
     after `most` plies, and where an unfinished position has no legal action or too many.
     """
@@ -210,7 +220,6 @@ def recorded_game(rules: Rules) -> Callable[..., int]:
     ownership = rules.ownership or (lambda state, player, planes: None)
     score = rules.score or (lambda state, player: 0.0)
     sample, players, max_legal = sampler(rules), rules.players, rules.max_legal
-    owned = (players, *rules.observation[1:])
 
     def number(value: float | np.float32) -> Bits:
         return U(np.int64(np.floor(value * 1048576.0)))
@@ -223,11 +232,10 @@ def recorded_game(rules: Rules) -> Callable[..., int]:
         moves: Actions,
         digests: Words,
         rng: Rng,
-        actions: Actions,
-        planes: Planes,
-        values: Features,
+        buffers: tuple[Actions, Planes, Planes, Features],
         most: int,
     ) -> int:
+        actions, planes, shares, values = buffers
         for ply in range(most + 1):
             states[most + 1] = states[ply]  # a copy, in case that a function changes it
             state = states[most + 1]
@@ -249,7 +257,7 @@ def recorded_game(rules: Rules) -> Callable[..., int]:
                 for player in range(players):
                     digest[UTILITY] = fold(digest[UTILITY], number(utility(state, player)))
                     digest[SCORE] = fold(digest[SCORE], number(score(state, player)))
-                    shares = np.zeros(owned, np.float32)
+                    shares[:, :, :] = 0
                     ownership(state, player, shares)
                     for entry in shares.flat:
                         digest[OWNERSHIP] = fold(digest[OWNERSHIP], number(entry))
