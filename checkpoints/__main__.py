@@ -95,7 +95,7 @@ def run_show(options: argparse.Namespace) -> int:
         "weights": card.weights,
         "step": f"{card.step:,}",
         "games": f"{card.games:,}",
-        "Elo": str(card.elo) if card.elo else "not measured",
+        "strength": card.strength_text() or "not measured",
         "seeds": ", ".join(f"{name} {seed}" for name, seed in card.seeds.items()),
         "commit": card.commit,
         "command": card.command,
@@ -169,8 +169,8 @@ def _line(path: Path) -> str:
         card = read_card(path)
     except UserError as error:
         return f"damaged: {error}"
-    elo = str(card.elo) if card.elo else "-"
-    return f"{card.game}  {card.net}  step {card.step:,}  {card.games:,} games  Elo {elo}  {card.short}"
+    strength = card.strength_text() or "Elo -"
+    return f"{card.game}  {card.net}  step {card.step:,}  {card.games:,} games  {strength}  {card.short}"
 
 
 if __name__ == "__main__":

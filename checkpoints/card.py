@@ -65,6 +65,9 @@ class Card:
     """By what they were for."""
     elo: Elo | None = None
     """None until it has been measured."""
+    exploitability: float | None = None
+    """In utilities, of games that hide information and are small enough (`arena/exploit.py`); None elsewhere, and until it has been
+    measured."""
     command: str = ""
     """What reproduces it."""
     note: str = ""
@@ -74,6 +77,19 @@ class Card:
         for name, (fits, words) in _EXPECTED.items():
             if not fits(getattr(self, name)):
                 raise UserError(f"{name}: expected {words}, got {shown(getattr(self, name))}")
+
+    @property
+    def strength(self) -> float | None:
+        """What orders the checkpoints of a run: the more, the stronger. None until it has been measured."""
+        if self.elo is not None:
+            return self.elo.value
+        return None if self.exploitability is None else -self.exploitability
+
+    def strength_text(self) -> str:
+        """`Elo +104 [+57, +151]`, `exploitability 0.01`; empty until it has been measured."""
+        if self.elo is not None:
+            return f"Elo {self.elo}"
+        return "" if self.exploitability is None else f"exploitability {self.exploitability:.4g}"
 
     @property
     def short(self) -> str:
@@ -160,6 +176,10 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "commit": (is_text, "text"),
     "seeds": (_is_seeds, "a whole number for each purpose"),
     "elo": (lambda value: value is None or isinstance(value, Elo), "an Elo or nothing"),
+    "exploitability": (
+        lambda value: value is None or (is_number(value) and 0 <= value <= 1e9),
+        "a number of at least 0, or nothing",
+    ),
     "command": (is_text, "text"),
     "note": (is_text, "text"),
 }

@@ -59,11 +59,11 @@ def newest_whole(run: StrPath, game: Game, say: Callable[[str], None]) -> Path |
 
 
 def best(run: StrPath) -> Path:
-    """The checkpoint of the highest measured Elo in a run's folder, the newer of equals; the first one, which has learned from no game,
-    only where no other is rated: in a small game a search alone may be as strong."""
-    rated = [(int(path.name), card.elo.value, path) for path, card in _cards(run) if card.elo is not None]
+    """The checkpoint of the highest measured Elo in a run's folder, or of the least exploitability, the newer of equals; the first one,
+    which has learned from no game, only where no other is measured: in a small game a search alone may be as strong."""
+    rated = [(int(path.name), card.strength, path) for path, card in _cards(run) if card.strength is not None]
     if not rated:
-        raise UserError(f"{run}: expected a run with checkpoints that have an Elo, found none")
+        raise UserError(f"{run}: expected a run with checkpoints that have an Elo or an exploitability, found none")
     return max(rated, key=lambda each: (each[0] > 0, each[1], each[0]))[2]
 
 
@@ -73,7 +73,7 @@ def keep_every(run: StrPath, n: int, current: Path | None = None) -> list[Path]:
     if n < 1:
         raise UserError(f"keep_every: expected 1 or more, got {n}")
     found = all_of(run)
-    rated = [path for path, card in _cards(run) if card.elo is not None]
+    rated = [path for path, card in _cards(run) if card.strength is not None]
     kept = {found[-1] if found else None, best(run) if rated else None, current}
     steps = [int(path.name) for path in found]
     passed = [step % n == 0 or (k > 0 and step // n > steps[k - 1] // n) for k, step in enumerate(steps)]
@@ -93,7 +93,7 @@ def resolve(text: str, game: Game | None = None) -> Path:
     | text                  | which                                                             |
     |-----------------------|-------------------------------------------------------------------|
     | NAME                  | the newest of the run `runs/NAME`                                 |
-    | NAME/4000, NAME/best  | of that run, by step; the one of the highest Elo                  |
+    | NAME/4000, NAME/best  | of that run, by step; the strongest, by Elo or exploitability     |
     | NAME@4000             | the same, as tables have it                                       |
     | a folder              | a checkpoint, or the newest of a run                              |
     | NAME, GAME/NAME       | released for the game, which may be given without its options     |

@@ -3,6 +3,7 @@
 python -m selfplay connect_four --player net:first,sims=200 --games 1000 --out games
 python -m selfplay tic_tac_toe --player rollouts:sims=500 --games 100 --out games      # the same again plays what is missing
 python -m selfplay connect_four --player net:first,resign=0.9,played_out=1 --games 1000 --out tried   # how often resigning is wrong
+python -m selfplay leduc_poker --player net:poker,playouts=4 --games 1000 --out games                 # where information is hidden
 python -m selfplay inspect runs/first/games                                            # lengths, outcomes, duplicates
 python -m selfplay inspect runs/first/games --game 7                                   # one game with its targets
 """
@@ -36,7 +37,10 @@ def generate(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
     parser.add_argument("game", metavar="GAME", help="a game with its options, or a file.py; or `inspect PATH`")
     parser.add_argument(
-        "--player", required=True, metavar="SPEC", help="net:CHECKPOINT, uniform or rollouts, with options"
+        "--player",
+        required=True,
+        metavar="SPEC",
+        help="net:CHECKPOINT, uniform or rollouts, with options; where information is hidden, net:CHECKPOINT",
     )
     parser.add_argument("--games", type=int, required=True, metavar="N", help="how many")
     parser.add_argument("--out", required=True, metavar="DIR", help="the records go to DIR/games.log")
@@ -47,7 +51,6 @@ def generate(argv: Sequence[str]) -> int:
         raise UserError(f"games: expected at least 1, got {options.games}")
     check_workers(options)
     game = load(options.game)
-    game.must_be_open("selfplay")
     player = self_player(options.player, game)
     path = Path(options.out) / "games.log"
     setup = Setup(game.spec, player.settings, player.search, options.seed)

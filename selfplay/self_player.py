@@ -4,7 +4,11 @@
     uniform:sims=64                                 the same search, uniform policy and value 0
     rollouts:sims=1000                              the same search, random games at the leaves
 
-Their searches yield targets, the visits at the root. All other players play in the arena, `python -m arena match GAME A A
+and where information is hidden
+
+    net:CHECKPOINT,playouts=4,eta=0.5               a network's policy, and a step of mirror descent from it (`mcts/mirror.py`)
+
+They yield targets: the visits at the root, or the step's policy. All other players play in the arena, `python -m arena match GAME A A
 --records DIR`, which writes records of the same kind.
 """
 
@@ -12,18 +16,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from base.errors import UserError, nearest
 from base.options import Options, split
 from checkpoints import resolve
 from games import Game
+from mcts.mirror import Mirror
 from mcts.puct import PUCT
-from mcts.settings import SearchSettings
+from mcts.settings import MethodSettings
 from selfplay.settings import SelfPlaySettings
 
 Count = Annotated[int, range(1, 2**31 - 1)]
 Slots = Annotated[int, range(1, 4097)]
+
+
+How = tuple[SelfPlaySettings, MethodSettings]
+"""How a player plays against itself."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +41,7 @@ class SelfPlayer:
 
     text: str
     settings: SelfPlaySettings
-    search: SearchSettings
+    search: MethodSettings
     checkpoint: str = ""
     """The network's folder; '' where there is none."""
 
@@ -47,38 +56,53 @@ def of_net(
     resign: float = 1.0,
     played_out: float = 0.1,
     slots: Slots = 32,
-) -> dict[str, Any]:
+) -> How:
     """a network; `fast` simulations where the search is not full; resign=0.9,played_out=1 measures how often that would be wrong"""
-    how = {"simulations": sims, "fast_simulations": fast, "full": full, "openings": openings}
-    return how | {"resign": resign, "played_out": played_out, "slots": slots}
+    settings = SelfPlaySettings(
+        simulations=sims,
+        fast_simulations=fast,
+        full=full,
+        openings=openings,
+        resign=resign,
+        played_out=played_out,
+        slots=slots,
+    )
+    return settings, PUCT()
 
 
-def of_uniform(sims: Count = 64, fast: Count = 16, full: float = 0.25, slots: Slots = 32) -> dict[str, Any]:
+def of_uniform(sims: Count = 64, fast: Count = 16, full: float = 0.25, slots: Slots = 32) -> How:
     """a uniform policy and a value of 0: like the first network of a run"""
-    return {"simulations": sims, "fast_simulations": fast, "full": full, "slots": slots}
+    return SelfPlaySettings(simulations=sims, fast_simulations=fast, full=full, slots=slots), PUCT()
 
 
-def of_rollouts(sims: Count = 1000, slots: Slots = 32) -> dict[str, Any]:
+def of_rollouts(sims: Count = 1000, slots: Slots = 32) -> How:
     """random games at the leaves"""
-    return {"simulations": sims, "fast_simulations": sims, "full": 1.0, "slots": slots}
+    return SelfPlaySettings(simulations=sims, fast_simulations=sims, full=1.0, slots=slots), PUCT(rollout=1.0)
 
 
-KINDS: dict[str, Callable[..., dict[str, Any]]] = {"net": of_net, "uniform": of_uniform, "rollouts": of_rollouts}
+def of_policy(checkpoint: str, /, playouts: Count = 2, eta: float = 1.0, alpha: float = 0.2, full: float = 1.0) -> How:
+    """a network's policy, and at a share `full` of decisions a step of mirror descent from it"""
+    return SelfPlaySettings(full=full), Mirror(playouts=playouts, eta=eta, alpha=alpha, anneal=0)
+
+
+KINDS: dict[str, Callable[..., How]] = {"net": of_net, "uniform": of_uniform, "rollouts": of_rollouts}
+HIDDEN_KINDS: dict[str, Callable[..., How]] = {"net": of_policy}
+"""Where information is hidden."""
 
 
 def self_player(text: str, game: Game) -> SelfPlayer:
     """The player that `text` names."""
     kind, given = split(text)
-    if kind not in KINDS:
-        known = ", ".join(KINDS)
+    kinds = HIDDEN_KINDS if game.hides_information else KINDS
+    if kind not in kinds:
+        expected = f"{'one of ' if len(kinds) > 1 else ''}{', '.join(kinds)}"
         raise UserError(
-            f"player: expected one of {known} (other players are the arena's), got '{kind}'{nearest(kind, KINDS)}"
+            f"player: expected {expected} for {game.name} (other players are the arena's), got '{kind}'{nearest(kind, kinds)}"
         )
-    options = Options(kind, KINDS[kind])
+    options = Options(kind, kinds[kind])
     resolved = options.resolve(given)
     checkpoint = ""
     if kind == "net":
         checkpoint = resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
-    settings = SelfPlaySettings(**options.call(KINDS[kind], resolved))
-    search = PUCT(rollout=1.0) if kind == "rollouts" else PUCT()
+    settings, search = options.call(kinds[kind], resolved)
     return SelfPlayer(kind + options.text(resolved), settings, search, checkpoint)

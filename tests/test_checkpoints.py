@@ -344,8 +344,12 @@ def test_a_folder_without_its_files_is_no_checkpoint(saved, tmp_path):
         read_card(tmp_path)
 
 
-def test_an_elo_is_written_into_the_card_and_nothing_else_may_change(saved):
+def test_strength_is_written_into_the_card_and_nothing_else_may_change(saved):
     card = read_card(saved)
+    write_card(saved, replace(card, exploitability=0.25))
+    assert load(saved, GAME)[1].exploitability == 0.25
+    with pytest.raises(UserError, match="exploitability: expected a number of at least 0, or nothing, got -1"):
+        replace(card, exploitability=-1)
     write_card(saved, replace(card, elo=Elo(5, 1, 9)))
     assert load(saved, GAME)[1] == replace(card, elo=Elo(5, 1, 9))
     with pytest.raises(UserError, match="expected a card with the same version, 1; got 2"):
@@ -364,8 +368,17 @@ def test_a_runs_checkpoints_are_in_order_of_steps(stores):
     assert best(run).name == "00000030"  # the newer of equals
     with pytest.raises(UserError, match="expected a run with checkpoints, found none"):
         latest(stores)
-    with pytest.raises(UserError, match="expected a run with checkpoints that have an Elo, found none"):
+    with pytest.raises(
+        UserError, match="expected a run with checkpoints that have an Elo or an exploitability, found none"
+    ):
         best(run_with(stores, "second", [None]))
+
+
+def test_without_elo_the_least_exploitable_checkpoint_is_the_best(stores):
+    run = run_with(stores, "poker", [None] * 4)
+    for path, exploitability in zip(all_of(run), [0.01, 0.4, 0.2, 0.3], strict=True):
+        write_card(path, replace(read_card(path), exploitability=exploitability))
+    assert best(run).name == "00000020"  # the first has learned from no game
 
 
 def test_the_newest_whole_checkpoint_is_found_past_damaged_ones(stores):

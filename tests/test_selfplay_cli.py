@@ -46,6 +46,24 @@ def test_network_and_rollouts_play(tmp_path: Path) -> None:
     assert all(record.searched.sum() > 2 for record in read_records(tmp_path / "two", GAME))
 
 
+def test_where_information_is_hidden_a_networks_policy_plays(tmp_path: Path, capsys: Any) -> None:
+    poker = load("kuhn_poker")
+    net = make_net("mlp:1x8", poker, 1)
+    path = save(tmp_path / "net", net, Card(poker.name, poker.version, net.text))
+    logs = []
+    for workers, player in (("0", f"net:{path},playouts=3"), ("1", f"net:{path},playouts=3"), ("0", f"net:{path}")):
+        out = tmp_path / f"{len(logs)}"
+        words = ["kuhn_poker", "--player", player, "--games", "8", "--out", str(out), "--workers", workers]
+        assert main(words) == 0
+        logs.append({record.metadata["number"]: record for record in read_records(out, poker)})
+    assert logs[0] == logs[1] != logs[2] and sorted(logs[0]) == list(range(8))
+    assert all(set(record.visits) == {3} for record in logs[0].values())
+    assert main(["inspect", str(tmp_path / "0"), "--game", "7"]) == 0
+    assert "8 games" in capsys.readouterr().out
+    with pytest.raises(UserError, match=r"player: expected net for kuhn_poker:players=2 .*, got 'uniform'"):
+        main(["kuhn_poker", "--player", "uniform", "--games", "8", "--out", str(tmp_path / "0")])
+
+
 def test_how_often_resigning_would_be_wrong_is_told(tmp_path: Path, capsys: Any) -> None:
     net = make_net("mlp:1x8", GAME, 1)
     path = save(tmp_path / "net", net, Card(GAME.name, GAME.version, net.text))

@@ -46,6 +46,10 @@ ANCHOR = "random"  # of a game without standard reference players
 FIRST_STAGE = 1  # drawn positions are of later fifths of a game than the first, which takes minutes
 
 
+EXPLOITABILITY = "exploitability/utility"
+"""The tag of the exploitability in utilities."""
+
+
 @dataclass(frozen=True)
 class EvaluationSettings:
     """What the arena measures. Nothing here changes what is learned."""
@@ -220,7 +224,7 @@ class ArenaEvaluation:
         if self._tree is None:
             return []
         found = exploit(game, make_player(self.player(game, checkpoint), game), self._tree)
-        values = {"exploitability/utility": found.found.exploitability}
+        values = {EXPLOITABILITY: found.found.exploitability}
         if game.has_payoffs:
             values["exploitability/payoff"] = found.found.exploitability * game.rules.payoff_scale
         line = f"exploitability {shown(game, found.found.exploitability)}"

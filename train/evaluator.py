@@ -3,13 +3,12 @@
     evaluator = Evaluator(run, game, log, evaluate)
     found, is_new = evaluator.evaluate(games)       # the checkpoint after so many games
 
-What the arena measured is stored in runs/NAME/eval. Where it is there already, only what a kill prevented is made up for: Elo on the
-checkpoint's card, the metrics.
+What the arena measured is stored in runs/NAME/eval. Where it is there already, only what a kill prevented is made up for: strength on
+the checkpoint's card, the metrics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from base.seeds import derive
 from checkpoints import Elo, read_card, write_card
 from games import Game
 from monitor.log import RunLog
-from train.evaluation import Evaluate, Evaluation, read_evaluation
+from train.evaluation import EXPLOITABILITY, Evaluate, Evaluation, read_evaluation
 from train.run import Run
 
 
@@ -34,16 +33,18 @@ class Evaluator:
         if path.exists():
             with suppress(UserError, TypeError):
                 found = read_evaluation(path)
-                note_elo(checkpoint, found.elo)  # perhaps it was killed before, or the checkpoint written again
+                note_strength(checkpoint, found)  # perhaps it was killed before, or the checkpoint written again
                 return found, False
         found = self._evaluate(self.game, checkpoint, derive(self.run.config.seed, "evaluation", games), self.log)
         write_json(path, asdict(found))
-        note_elo(checkpoint, found.elo)
+        note_strength(checkpoint, found)
         return found, True
 
 
-def note_elo(checkpoint: Path, found: Sequence[float]) -> None:
-    """On the checkpoint's card: value, low, high."""
+def note_strength(checkpoint: Path, found: Evaluation) -> None:
+    """On the checkpoint's card: Elo and exploitability, as far as they were measured."""
     card = read_card(checkpoint)
-    if found and card.elo != (elo := Elo(*found)):
-        write_card(checkpoint, replace(card, elo=elo))
+    elo = Elo(*found.elo) if found.elo else card.elo
+    noted = replace(card, elo=elo, exploitability=found.metrics.get(EXPLOITABILITY, card.exploitability))
+    if noted != card:
+        write_card(checkpoint, noted)

@@ -150,7 +150,9 @@ class Choosing:
                     card = read_card(each)
                     game = card.game
                     elo = None if card.elo is None else [card.elo.value, card.elo.low, card.elo.high]
-                    listed.append({"step": int(each.name), "games": card.games, "elo": elo})
+                    listed.append(
+                        {"step": int(each.name), "games": card.games, "elo": elo, "strength": card.strength_text()}
+                    )
             if listed:
                 has_games = (path / "games").is_dir()
                 found.append({"name": path.name, "game": game, "checkpoints": listed, "has_games": has_games})

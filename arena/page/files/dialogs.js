@@ -140,7 +140,7 @@ export async function runs(opened) {
   const { runs: found } = await ask("api/games");
   const wrong = el("p", { class: "wrong" });
   const items = found.map((run) => {
-    const select = el("select", { "aria-label": "checkpoint" }, ...run.checkpoints.toReversed().map((each) => el("option", { value: each.step }, `after ${each.games.toLocaleString("en")} games${each.elo ? `, Elo ${Math.round(each.elo[0])}` : ""}`)));
+    const select = el("select", { "aria-label": "checkpoint" }, ...run.checkpoints.toReversed().map((each) => el("option", { value: each.step }, `after ${each.games.toLocaleString("en")} games${each.elo ? `, Elo ${Math.round(each.elo[0])}` : each.strength ? `, ${each.strength}` : ""}`)));
     const number = el("input", { type: "number", min: 0, value: 0, style: "flex:0 0 6rem", "aria-label": "number of the game" });
     const play = async () => {
       const { seats } = await ask(`api/players?game=${encodeURIComponent(run.game)}`).catch(() => ({ seats: 2 }));
