@@ -6,7 +6,8 @@
 
 Side 0 is A, side 1 is B. The side whose seats have the greater mean utility wins a game; the value of a block is A's mean points in it.
 A block that repeats earlier games move by move, from the same start and with the same sides, adds no information: it counts once in
-scores, intervals and tests. The numbers of games, wins, draws and losses include all games played.
+scores, intervals and tests, but where dice, cards or mixed play decide: there equal games are as many samples. The numbers of games,
+wins, draws and losses include all games played.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class Tally:
         self.results = np.zeros((2, 3), np.int64)
         """[A's side, A's result]: A moves first or second; with more seats, A alone or in the majority. Wins, draws, losses."""
         self.points: list[float] = []
-        """A's mean points in each distinct block."""
+        """A's mean points in each block that counts."""
         self.utilities: list[tuple[float, float]] = []
-        """The mean utilities of A's and of B's seats in each distinct block."""
+        """The mean utilities of A's and of B's seats in each block that counts."""
         self.timed, self.late = [0, 0], [0, 0]
         self.seconds, self.moves = [0.0, 0.0], [0, 0]
         self.forfeits: Counter[str] = Counter()
@@ -66,7 +67,7 @@ class Tally:
             utilities.append((a, b))
             self._count(record)
         key = b"".join(identity(record) + bytes(record.metadata["seats"]) for record in block)
-        if key in self._blocks:
+        if key in self._blocks and not repeats_count(self.game):
             return False
         self._blocks.add(key)
         self.points.append(sum(points) / len(points))
@@ -93,7 +94,7 @@ class Tally:
 
     @property
     def pairs(self) -> int:
-        """Distinct blocks."""
+        """Blocks that count."""
         return len(self.points)
 
     @property
@@ -110,15 +111,24 @@ class Tally:
         """A's points per game: 1 for a win, a half for a draw."""
         return estimate(self.points, self.values)
 
+    @property
+    def has_elo(self) -> bool:
+        """Whether games won are strength: not with more than two players, nor in poker, where few large pots outweigh many small."""
+        return self.game.players == 2 and not (self.game.hides_information and self.game.has_payoffs)
+
     def elo(self) -> Estimate:
-        """The difference in strength, A minus B; only in games of two players."""
-        if self.game.players > 2:
+        """The difference in strength, A minus B; nothing where `has_elo` is False."""
+        if not self.has_elo:
             return Estimate(None, None, None)
         return Estimate(*(None if score is None else elo_of(score) for score in self.score()))
 
     def superiority(self) -> float:
-        """The likelihood that A is stronger."""
-        return superiority(self.counts, self.values, 0.5)
+        """The likelihood that A is stronger: by games won, or by utility where these do not count."""
+        if self.has_elo or self.game.players > 2:
+            return superiority(self.counts, self.values, 0.5)
+        found = [each[0] for each in self.utilities]
+        values = np.unique([*found, -1.0, 1.0])
+        return superiority(count(found, values), values, 0.0)
 
     def utility(self, side: int) -> Estimate:
         """The mean utility of a side's seats."""
@@ -148,7 +158,7 @@ class Tally:
             "pairs": self.pairs,
             "over_limit": self.over_limit,
         }
-        if self.game.players > 2:
+        if not self.has_elo:
             a, b = self.utility(0), self.utility(1)
             found |= {"utility": [a.value, b.value], "utility_interval": [[a.low, a.high], [b.low, b.high]]}
         return rounded(found)
@@ -157,8 +167,10 @@ class Tally:
         """The score for the progress bar."""
         if not self.points:
             return ""
+        if not self.has_elo and self.game.players == 2:
+            return f"payoff {self._number(self.utility(0))}"
         score, elo = self.score(), self.elo()
-        return f"score {_percent(score)}" + (f", Elo {_elo(elo, score)}" if self.game.players == 2 else "")
+        return f"score {_percent(score)}" + (f", Elo {_elo(elo, score)}" if self.has_elo else "")
 
     def text(self, players: Sequence[str] | None = None) -> str:
         """The report for the terminal; `players`: as they are to be named."""
@@ -168,7 +180,7 @@ class Tally:
         wins, draws, losses = self.results.sum(axis=0).tolist()
         first, second = ("moving first", "moving second") if self.game.players == 2 else ("alone", "in majority")
         lines += [
-            f"games      {self.games} ({self.distinct_games} distinct), {self.pairs} distinct {self._blocks_are}",
+            f"games      {self.games} ({self.distinct_games} distinct), {self.pairs} {self._blocks_are}",
             f"A wins     {wins}, draws {draws}, losses {losses}",
             *(
                 f"  {where:<14} +{row[0]} ={row[1]} -{row[2]}"
@@ -176,7 +188,7 @@ class Tally:
             ),
             f"score      {_percent(self.score())}",
         ]
-        if self.game.players == 2:
+        if self.has_elo:
             lines.append(f"Elo        {_elo(self.elo(), self.score())}")
         if self.game.players > 2 or not set(self.game.rules.values) <= {-1, 0, 1} or not self.game.rules.values:
             what = "payoff" if self.game.has_payoffs else "utility"
@@ -201,7 +213,13 @@ class Tally:
 
     @property
     def _blocks_are(self) -> str:
-        return "pairs" if self.game.players == 2 else "blocks"
+        of = "" if repeats_count(self.game) else "distinct "
+        return of + ("pairs" if self.game.players == 2 else "blocks")
+
+
+def repeats_count(game: Game) -> bool:
+    """Whether a game that repeats another one is one more sample."""
+    return game.rules.chance is not None or game.hides_information
 
 
 def side_utilities(record: GameRecord) -> tuple[float, float]:

@@ -521,3 +521,12 @@ def test_players_are_shown_with_what_was_given_or_is_no_default(capsys):
     assert capsys.readouterr().out.splitlines()[:2] == ["A  alphabeta:depth=1,tt=on", "B  uct:sims=2,c=1"]
     assert main([*words, "--verbose"]) == 0
     assert "killers=on" in capsys.readouterr().out.splitlines()[0]
+
+
+def test_equal_hands_of_a_card_game_are_as_many_samples():
+    game = load("kuhn_poker")
+    match = Match(game, "cfr:iterations=100", "random", seed=4)
+    tally = match.play(100, workers=0)
+    assert tally.pairs == 100 and tally.distinct_games < 60
+    assert tally.elo().value is None and tally.utility(0).low < 0.07 < tally.utility(0).high  # of 4,000 games
+    assert "payoff A" in tally.text() and "Elo" not in tally.text()

@@ -39,7 +39,7 @@ import numpy as np
 from arena.ladder.rating import KINDS, Array
 from arena.match_folder import program_version
 from arena.openings import Opening
-from arena.tally import identity, side_utilities
+from arena.tally import identity, repeats_count, side_utilities
 from base.errors import UserError, short
 from base.files import StrPath, make_folder
 from base.json_values import is_name, shown
@@ -84,7 +84,7 @@ class Counts:
     """The results of a pair."""
 
     results: Array = field(default_factory=lambda: np.zeros(KINDS))
-    """Number of blocks by result (arena/ladder/rating.py); repeated blocks count once."""
+    """Number of blocks by result (arena/ladder/rating.py); repeated blocks count once, as in arena/tally.py."""
     blocks: int = 0
     """All blocks, repeated ones too."""
 
@@ -134,7 +134,7 @@ class LadderResults:
         return int(given) - 1
 
     def add(self, a: str, b: str, number: int, seed: int, opening: Opening, block: Sequence[GameRecord]) -> bool:
-        """Store both games of a block, durably. False if they repeat an earlier block."""
+        """Store both games of a block, durably. False if they repeat an earlier block and do not count."""
         digest = hashlib.blake2b(b"".join(map(identity, block)), digest_size=16).digest()
         game = self.game
         words = " ".join(game.names[action] for action in opening.actions)
@@ -155,10 +155,10 @@ class LadderResults:
             known = self._base.execute(
                 "SELECT 1 FROM blocks WHERE a = :a AND b = :b AND digest = :digest LIMIT 1", row
             ).fetchone()
-            row["is_new"] = int(known is None)
+            row["is_new"] = is_new = int(known is None or repeats_count(game))
             places = ", ".join(f":{name}" for name in row)
             self._base.execute(f"INSERT INTO blocks ({', '.join(row)}) VALUES ({places})", row)
-        return known is None
+        return bool(is_new)
 
     def call(self, player: str, name: str) -> None:
         """What tables call a player from now on."""

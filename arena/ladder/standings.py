@@ -123,6 +123,8 @@ class Standings:
             f"Elo is logistic, 0 is {brief(self.anchor)}; intervals are of 95 %, by bootstrap over pairs of games",
             f"the first seat is worth {value:+.0f} [{low:+.0f}, {high:+.0f}] Elo; {self.ratings.draws:.1%} of the games were drawn",
         ]
+        if self.game.hides_information and self.game.has_payoffs:
+            found.append("a game won counts the same whatever it pays; `python -m arena match` gives payoffs")
         for group in self.ratings.unconnected:
             names = ", ".join(brief(self.ratings.players[i]) for i in group)
             found.append(f"not rated, since no chain of results connects them with {brief(self.anchor)}: {names}")
