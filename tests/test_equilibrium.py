@@ -7,7 +7,7 @@ import pytest
 
 from base.errors import UserError
 from base.seeds import generator, uniform
-from classical.equilibrium import CFR, measure, unfold
+from classical.equilibrium import CFR, action_values, measure, unfold
 from games import load
 
 KUHN, LEDUC = unfold(load("kuhn_poker")), unfold(load("leduc_poker"))
@@ -123,7 +123,7 @@ def test_a_strategy_of_a_player_is_read_by_its_views():
     strategy = KUHN.strategy(policy)
     assert [strategy[first] for first in KUHN.entries[:-1]] == [1.0] * 12
     assert all(np.count_nonzero(view.card) == 1 for view in views)
-    assert KUHN.probabilities(strategy, views[3]) == {0: 1.0, 1: 0.0}
+    assert KUHN.by_action(strategy, views[3]) == {0: 1.0, 1: 0.0}
 
 
 def test_what_is_no_strategy_is_refused():
@@ -144,4 +144,30 @@ def test_views_from_elsewhere_are_refused():
     state = load("kuhn_poker").play("J Q")
     state.information[0] = 5
     with pytest.raises(UserError, match="expected a view of kuhn_poker:players=2 that its rules lead to"):
-        KUHN.probabilities(KUHN.uniform(), state)
+        KUHN.by_action(KUHN.uniform(), state)
+
+
+def test_in_an_equilibrium_no_action_is_worth_more_than_those_that_are_played():
+    solver = CFR(KUHN, plus=True)
+    solver.run(10_000)
+    strategy = solver.average()
+    values = action_values(KUHN, strategy)
+    best = np.maximum.reduceat(values, KUHN.entries[:-1])
+    regret = np.repeat(best, np.diff(KUHN.entries)) - values
+    assert regret[strategy > 0.2].max() < 0.02
+
+
+def test_action_values_add_up_to_the_value_of_the_game_and_are_those_of_the_rules():
+    strategy = random_strategy(KUHN, 3)
+    values = action_values(KUHN, strategy)
+    worth = np.add.reduceat(values * strategy, KUHN.entries[:-1])
+    firsts = sorted(
+        {int(KUHN.set_of[node]) for node in range(KUHN.nodes) if len(KUHN.path(node)) == 2 and KUHN.counts[node]}
+    )
+    assert len(firsts) == 3  # a card each, equally likely
+    assert worth[firsts].mean() == pytest.approx(measure(KUHN, strategy).values[0])
+    answers = [KUHN.by_action(values, view) for view in KUHN.views]
+    assert {-0.5: 1.0} in [
+        {each[0]: each[1]} for each in answers
+    ]  # a king: folding loses a chip of two, calling wins two
+    assert {-0.5: -1.0} in [{each[0]: each[1]} for each in answers]  # a jack

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.players import plays_views
 from base.seeds import generator, uniform
-from classical.equilibrium import CFR, unfold
+from classical.equilibrium import CFR, action_values, unfold
 from games import Game
 from games.choice import Candidate, Choice
 from games.types import GameState
@@ -34,16 +34,19 @@ class Equilibrium:
             self.solver = CFR(self.tree, self.plus)
             self.solver.run(self.iterations)
             self.average = self.solver.average()
+            self.values = action_values(self.tree, self.average)
 
     def policy(self, state: GameState) -> dict[int, float]:
         self.prepare()
-        return self.tree.probabilities(self.average, state)
+        return self.tree.by_action(self.average, state)
 
     def choose(self, state: GameState) -> Choice:
         shares = self.policy(state)
         action = drawn(shares, uniform(self.rng))
+        values = self.tree.by_action(self.values, state)
         ranked = sorted(shares, key=lambda each: -shares[each])
-        return Choice(action, 0.0, pv=(action,), actions=tuple(Candidate(each, prior=shares[each]) for each in ranked))
+        actions = tuple(Candidate(each, values[each], prior=shares[each]) for each in ranked)
+        return Choice(action, values[action], pv=(action,), actions=actions)
 
 
 def drawn(shares: dict[int, float], number: float) -> int:

@@ -6,8 +6,8 @@ solver.run(1000)
 measure(tree, solver.average()).exploitability
 """
 
-from classical.equilibrium.best_response import Measure, measure
+from classical.equilibrium.best_response import Measure, action_values, measure
 from classical.equilibrium.cfr import CFR
 from classical.equilibrium.game_tree import GameTree, unfold
 
-__all__ = ["CFR", "GameTree", "Measure", "measure", "unfold"]
+__all__ = ["CFR", "GameTree", "Measure", "action_values", "measure", "unfold"]

@@ -63,6 +63,24 @@ def measure(tree: GameTree, strategy: Array) -> Measure:
     return Measure(tuple(expected), tuple(responses))
 
 
+def action_values(tree: GameTree, strategy: Array) -> Array:
+    """What each entry of a strategy is worth to its mover if all play the strategy afterwards: the mean over the nodes of the
+    information set, by the probability that chance and the others lead to each; where they never do, over all alike."""
+    found = np.zeros(len(strategy))
+    fixed = tree.movers, tree.firsts, tree.counts, tree.odds, tree.set_of, tree.entries
+    weights = np.zeros((2, len(tree.sets)))
+    sums = np.zeros((2, len(strategy)))
+    for player in range(tree.game.players):
+        payoffs = np.ascontiguousarray(tree.utilities[:, player])
+        values, others = np.zeros(tree.nodes), np.zeros(tree.nodes)
+        _expected()(*fixed, payoffs, strategy, values)
+        _added()(*fixed, strategy, values, others, sums, weights, player)
+    per_entry = np.repeat(weights, np.diff(tree.entries), axis=1)
+    np.divide(sums[1], per_entry[1], out=found)
+    np.divide(sums[0], per_entry[0], out=found, where=per_entry[0] > 0)
+    return found
+
+
 @functools.cache
 def _kernel() -> Kernel:
     return compiled(respond, label="best response")
@@ -71,6 +89,11 @@ def _kernel() -> Kernel:
 @functools.cache
 def _expected() -> Kernel:
     return compiled(expected_value, label="best response")
+
+
+@functools.cache
+def _added() -> Kernel:
+    return compiled(add_values, label="action values")
 
 
 def respond(
@@ -179,3 +202,36 @@ def expected_value(
             total += share * values[child]
         values[node] = total
     return float(values[0])
+
+
+def add_values(
+    movers: Array,
+    firsts: Actions,
+    counts: Actions,
+    odds: Utilities,
+    set_of: Actions,
+    entries: Actions,
+    strategy: Utilities,
+    values: Utilities,
+    others: Utilities,
+    sums: Utilities,
+    weights: Utilities,
+    player: int,
+) -> None:
+    """Adds up the values below the nodes of `player`, and their weights: in row 0 how often the others lead there, in row 1 one."""
+    others[0] = 1.0
+    for node in range(len(movers)):
+        each = set_of[node]
+        if movers[node] == player:
+            weights[0, each] += others[node]
+            weights[1, each] += 1.0
+        for i in range(counts[node]):
+            child, share = firsts[node] + i, 1.0
+            if movers[node] == CHANCE:
+                share = odds[child]
+            elif movers[node] == player:
+                sums[0, entries[each] + i] += others[node] * values[child]
+                sums[1, entries[each] + i] += values[child]
+            else:
+                share = strategy[entries[each] + i]
+            others[child] = others[node] * share

@@ -106,16 +106,16 @@ class GameTree:
             ]
         return found
 
-    def probabilities(self, strategy: Array, view: GameState) -> dict[int, float]:
-        """What a strategy plays in a view of its mover."""
+    def by_action(self, entries: Array, view: GameState) -> dict[int, float]:
+        """The entries of a view's information set, of its mover: what a strategy plays there, or what its actions are worth."""
         mover = self.game.to_move(view)
         number = self._numbers.get((-1 if mover is None else mover, int(view.information[mover or 0])))
         if number is None:
             raise UserError(
                 f"expected a view of {self.game.name} that its rules lead to from the start, got another one"
             )
-        shares = strategy[self.entries[number] : self.entries[number + 1]].tolist()
-        return dict(zip(self.actions_of(number), shares, strict=True))
+        found = entries[self.entries[number] : self.entries[number + 1]].tolist()
+        return dict(zip(self.actions_of(number), found, strict=True))
 
 
 def unfold(game: Game, most: int = MOST_NODES) -> GameTree:
