@@ -32,7 +32,7 @@ def _learns(data: RunData) -> str:
         words.append(f"the policy's loss is {gap:.2f} nats above the entropy of its targets{began}")
     if (top := data.last("fresh/top-1")) is not None:
         began = _began(data, "fresh/top-1")
-        words.append(f"its first choice is the search's in {top:.0%} of new positions{began}")
+        words.append(f"its first choice is that of its targets in {top:.0%} of new positions{began}")
     if (sign := data.last("fresh/value sign")) is not None:
         of_eval = data.last("fresh/eval sign")
         beside = f", the linear EVAL has {of_eval:.0%}" if of_eval is not None else ""

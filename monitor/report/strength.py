@@ -85,7 +85,28 @@ def _by_elo(data: RunData) -> str:
     return f"{words}; it has {what} {since}, more than the error of measurement."
 
 
+def _by_exploitability(data: RunData) -> str:
+    """Of a game that hides information: its course, and the least of it, which is what RUN/best names."""
+    for tag, unit in (("exploitability/payoff", "a game in payoffs"), ("exploitability/utility", "a game")):
+        games, values = data.history.series(tag)
+        if not values:
+            continue
+        words = f"After {games[-1]:,} games a best response wins {values[-1]:.3g} {unit} from it"
+        if len(values) == 1:
+            return f"{words}."
+        least = min(range(len(values)), key=lambda i: values[i])
+        lowest = (
+            "the least so far" if least == len(values) - 1 else f"least, {values[least]:.3g}, after {games[least]:,}"
+        )
+        return f"{words} ({values[0]:.3g} at first; {lowest}); 0 is an equilibrium."
+    return ""
+
+
 def _conclusion_without_elo(data: RunData) -> str:
+    return " ".join(each for each in (_by_exploitability(data), _by_matches(data)) if each)
+
+
+def _by_matches(data: RunData) -> str:
     known = _against(data)
     if known:
         worst = min(known, key=lambda name: known[name][1])
