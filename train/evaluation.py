@@ -150,8 +150,8 @@ class ArenaEvaluation:
             with self._scale(game) as scale:
                 if missing := scale.missing(settings.reference_games):
                     log.say(
-                        f"{missing} games between the reference players of {game.name} are missing: they are played first, once, and no budget "
-                        "counts them (without measuring strength: --set evaluation.every=0)"
+                        f"{missing} games between the reference players of {game.name} are missing: they are played first, once, "
+                        "and no budget counts them (--set evaluation.every=0 measures nothing)"
                     )
                     with log.progress("reference players", "game") as progress:
                         scale.prepare(settings.reference_games, self.workers, progress)
