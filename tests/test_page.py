@@ -767,3 +767,13 @@ def test_a_port_that_is_taken_is_one_line(server):
     command = [sys.executable, "-m", "arena", "serve", "--no-browser", "--port", str(server.port)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and "expected one that is free" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("game", "player"),
+    [("kuhn_poker", "alphabeta:depth=2"), ("connect_four", "cfr"), ("dots_and_boxes:players=3", "alphabeta")],
+)
+def test_a_player_that_cannot_play_the_game_is_refused_before_it_begins(server, game, player):
+    seats = [player] + ["human"] * (load(game).players - 1)
+    status, answer = post(server, "/api/tables", {"game": game, "seats": seats})
+    assert status == 400 and ": expected " in answer["error"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from arena.players import ENGINES, FILES, brief, parse_player
+from arena.players import ENGINES, FILES, brief, make_player, parse_player
 from base.errors import UserError, short
 from base.options import split
 from base.seeds import below, generator
@@ -61,7 +61,7 @@ class Choosing:
     # ── players ──
 
     def check(self, text: str, game: Game) -> str:
-        """The text itself, where the page may name this player. `human` may be in every seat."""
+        """The text itself, where the page may name this player and it plays this game. `human` may be in every seat."""
         if text in (HUMAN, *self.own_players):
             return text
         if len(text) > LONGEST or not text.isprintable():
@@ -79,6 +79,7 @@ class Choosing:
                     f"{kind}: {option}: expected a checkpoint that the page lists, got '{short(str(resolved[option]))}'; others are "
                     f"named on the command line: --player"
                 )
+        make_player(text, game, ready=False)
         return text
 
     def players(self, game: Game) -> list[dict[str, str]]:
