@@ -114,7 +114,7 @@ class Tally:
     @property
     def has_elo(self) -> bool:
         """Whether games won are strength: not with more than two players, nor in poker, where few large pots outweigh many small."""
-        return self.game.players == 2 and not (self.game.hides_information and self.game.has_payoffs)
+        return self.game.players == 2 and not is_played_for_payoffs(self.game)
 
     def elo(self) -> Estimate:
         """The difference in strength, A minus B; nothing where `has_elo` is False."""
@@ -215,6 +215,11 @@ class Tally:
     def _blocks_are(self) -> str:
         of = "" if repeats_count(self.game) else "distinct "
         return of + ("pairs" if self.game.players == 2 else "blocks")
+
+
+def is_played_for_payoffs(game: Game) -> bool:
+    """As poker is: who wins more games need not win more."""
+    return game.hides_information and game.has_payoffs
 
 
 def repeats_count(game: Game) -> bool:

@@ -25,6 +25,7 @@ from arena.ladder.names import series_of, weights_of
 from arena.ladder.rating import FIRST, SECOND, Ratings
 from arena.ladder.results import Counts
 from arena.players import brief
+from arena.tally import is_played_for_payoffs
 from base.files import StrPath, make_folder, write_bytes, write_text
 from base.page import document
 from games import Game
@@ -123,7 +124,7 @@ class Standings:
             f"Elo is logistic, 0 is {brief(self.anchor)}; intervals are of 95 %, by bootstrap over pairs of games",
             f"the first seat is worth {value:+.0f} [{low:+.0f}, {high:+.0f}] Elo; {self.ratings.draws:.1%} of the games were drawn",
         ]
-        if self.game.hides_information and self.game.has_payoffs:
+        if is_played_for_payoffs(self.game):
             found.append("a game won counts the same whatever it pays; `python -m arena match` gives payoffs")
         for group in self.ratings.unconnected:
             names = ", ".join(brief(self.ratings.players[i]) for i in group)

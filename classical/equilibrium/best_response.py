@@ -113,6 +113,25 @@ def respond(
     player: int,
 ) -> float:
     """The value of a best response of `player`. `values` arrives all NaN, `best` all -1."""
+    reach(movers, firsts, counts, odds, set_of, entries, strategy, player, others)
+    return value_of(
+        np.int64(0), movers, firsts, counts, odds, set_of, entries, others, values, best, order, starts, payoffs,
+        strategy, np.int64(player),
+    )  # fmt: skip
+
+
+def reach(
+    movers: Array,
+    firsts: Actions,
+    counts: Actions,
+    odds: Utilities,
+    set_of: Actions,
+    entries: Actions,
+    strategy: Utilities,
+    player: int,
+    others: Utilities,
+) -> None:
+    """How often chance and the others lead to each node."""
     others[0] = 1.0
     for node in range(len(movers)):
         for i in range(counts[node]):
@@ -122,10 +141,6 @@ def respond(
             elif movers[node] != player:
                 share = strategy[entries[set_of[node]] + i]
             others[child] = others[node] * share
-    return value_of(
-        np.int64(0), movers, firsts, counts, odds, set_of, entries, others, values, best, order, starts, payoffs,
-        strategy, np.int64(player),
-    )  # fmt: skip
 
 
 def value_of(
@@ -219,19 +234,12 @@ def add_values(
     player: int,
 ) -> None:
     """Adds up the values below the nodes of `player`, and their weights: in row 0 how often the others lead there, in row 1 one."""
-    others[0] = 1.0
+    reach(movers, firsts, counts, odds, set_of, entries, strategy, player, others)
     for node in range(len(movers)):
-        each = set_of[node]
         if movers[node] == player:
+            each = set_of[node]
             weights[0, each] += others[node]
             weights[1, each] += 1.0
-        for i in range(counts[node]):
-            child, share = firsts[node] + i, 1.0
-            if movers[node] == CHANCE:
-                share = odds[child]
-            elif movers[node] == player:
-                sums[0, entries[each] + i] += others[node] * values[child]
-                sums[1, entries[each] + i] += values[child]
-            else:
-                share = strategy[entries[each] + i]
-            others[child] = others[node] * share
+            for i in range(counts[node]):
+                sums[0, entries[each] + i] += others[node] * values[firsts[node] + i]
+                sums[1, entries[each] + i] += values[firsts[node] + i]
