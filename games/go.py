@@ -343,14 +343,32 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
             points += owners[point] == player + 1
         return points + (KOMI if player == 1 else 0.0)
 
+    def chain_liberties(state: GameState) -> Array:
+        """[cells + 1]: of each chain, by its number; each liberty counted once."""
+        liberties = np.zeros(cells + 1, np.int64)
+        for point in range(cells):
+            if state.board[point] == EMPTY:
+                for i in range(4):
+                    chain = state.chain[NEIGHBOURS[point, i]]
+                    is_first = True
+                    for j in range(i):
+                        is_first &= state.chain[NEIGHBOURS[point, j]] != chain
+                    liberties[chain] += is_first
+        return liberties
+
     def observe(state: GameState, player: int, planes: Planes) -> None:
-        """Own stones, the other's, what superko forbids to the mover, whether the viewer is white, passes."""
+        """Own stones, the other's, what superko forbids to the mover, whether the viewer is white, passes, and stones of chains with
+        one, two and three liberties."""
+        liberties = chain_liberties(state)
         for row in range(size):
             for column in range(size):
                 point = row * size + column
                 colour = state.board[point]
                 if colour != EMPTY:
                     planes[(colour - 1) ^ player, row, column] = 1
+                    count = liberties[state.chain[point]]
+                    if count <= 3:
+                        planes[4 + count, row, column] = 1
                 elif is_repetition(state, point) and can_stand(state, point):
                     planes[2, row, column] = 1
         planes[3, :, :] = player
@@ -386,7 +404,7 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
 
     def features(state: GameState, player: int, values: Features) -> None:
         mover = state.mover
-        liberties, length = np.zeros(cells + 1, np.int64), np.zeros(cells + 1, np.int64)  # of chains; each liberty once
+        liberties, length = chain_liberties(state), np.zeros(cells + 1, np.int64)  # of chains
         for point in range(cells):
             colour = state.board[point]
             length[state.chain[point]] += 1
@@ -395,10 +413,6 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
                 for i in range(4):
                     near = NEIGHBOURS[point, i]
                     colours |= 4 if state.board[near] == EMPTY else state.board[near] % EDGE
-                    is_first = True
-                    for j in range(i):
-                        is_first &= state.chain[NEIGHBOURS[point, j]] != state.chain[near]
-                    liberties[state.chain[near]] += is_first
                 if colours in (BLACK, WHITE):
                     values[9] += 1 if colours == player + 1 else -1
             else:
@@ -513,8 +527,8 @@ def game(size: Annotated[int, range(2, 20)] = 9, komi: float = 7.5) -> Rules:
         values=(-1, 0, 1) if can_be_drawn else (-1, 1),
         history=["plies", "prisoners", "chain", "next", "liberties", "emptied", "hash", "boards", "filter", "earlier"],
         observe=observe,
-        observation=(5, size, size),
-        symmetries=grid_symmetries(5, size, size, extra=1),
+        observation=(8, size, size),
+        symmetries=grid_symmetries(8, size, size, extra=1),
         policy_planes=1,
         ownership=ownership,
         score=score,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from nets.compiled.form import FormLayers, T
-from nets.compiled.heads import heads
+from nets.compiled.heads import heads as add_heads
 from nets.names import parse_size
 
 
@@ -12,7 +14,9 @@ def pooling(blocks: int, pool: bool) -> list[bool]:
     return [pool and number % 2 == (blocks - 1) % 2 for number in range(blocks)]
 
 
-def form(layers: FormLayers[T], size: str, /, pool: bool = False) -> None:
+def form(
+    layers: FormLayers[T], size: str, /, pool: bool = False, heads: Annotated[int, range(1, 1025)] | None = None
+) -> None:
     blocks, channels = parse_size("resnet", size, "BLOCKSxCHANNELS")
     x = layers.normed("stem", layers.observation())
     for number, pools in enumerate(pooling(blocks, pool)):
@@ -22,4 +26,4 @@ def form(layers: FormLayers[T], size: str, /, pool: bool = False) -> None:
             board = layers.pooled(hidden, max(1, channels // 4))
             hidden = layers.spread(hidden, layers.linear(f"{name}.tell", board))
         x = layers.normed(f"{name}.second", hidden, add=x)
-    heads(layers, x)
+    add_heads(layers, x)
