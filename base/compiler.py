@@ -49,6 +49,7 @@ from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.compiler import Compiler
 from numba.core.errors import NumbaError, NumbaTypeSafetyWarning
 from numba.core.registry import CPUDispatcher
+from numba.core.typing.templates import make_concrete_template
 
 from base import bits
 from base.compile_errors import begin, explained, note
@@ -222,13 +223,19 @@ class _Inner(CPUDispatcher):  # type: ignore[misc]
         return self._counting[whole]
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        with contextlib.suppress(NumbaError):
-            return super().get_call_template(*_without_constants(args, kws))
+        """What these types compile to, and nothing else: numba would also try what was compiled for other types, and take a record that
+        begins with the fields of another one, which two games may well have, for an extension of it, with a warning."""
         try:
-            return super().get_call_template(args, kws)
-        except Exception as error:
-            note(error)
-            raise
+            template, signature, types, rest = super().get_call_template(*_without_constants(args, kws))
+        except NumbaError:
+            try:
+                template, signature, types, rest = super().get_call_template(args, kws)
+            except Exception as error:
+                note(error)
+                raise
+        if (found := self.overloads.get(tuple(types))) is not None:  # none yet where it calls itself
+            template = make_concrete_template(template.__name__, template.key, [found.signature])
+        return template, signature, types, rest
 
     def fold_argument_types(self, args: Any, kws: Any) -> Any:  # for a call of itself
         return super().fold_argument_types(*_without_constants(args, kws))

@@ -554,6 +554,20 @@ def test_a_corrected_mistake_compiles() -> None:
     assert compiled(function)(1) == 3
 
 
+def test_a_helper_compiled_for_a_record_takes_a_longer_one_that_begins_alike_without_a_warning() -> None:
+    """Two games in one process may well have such states; numba took the second for an extension of the first."""
+
+    def node_of(state: Any) -> Any:
+        return state.node
+
+    def entry(states: Any) -> Any:
+        return node_of(states[0])
+
+    short = np.dtype((np.record, np.dtype([("node", np.int32)], align=True)))
+    long = np.dtype((np.record, np.dtype([("node", np.int32), ("counts", np.int32, 3)], align=True)))
+    assert [compiled(entry)(np.ones(1, kind)) for kind in (short, long, short)] == [1, 1, 1]
+
+
 def test_an_array_over_a_megabyte_warns_and_works() -> None:
     def lookup(table: Any) -> Callable[[int], Any]:
         def rule(i: int) -> Any:
