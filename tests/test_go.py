@@ -82,8 +82,11 @@ class SlowGo:
                     todo.append(near)
         return inside, border
 
+    def liberties(self, stones: Stones, point: Point) -> int:
+        return len(self.region(stones, point)[1] - stones.keys())
+
     def has_liberty(self, stones: Stones, point: Point) -> bool:
-        return not self.region(stones, point)[1] <= stones.keys()
+        return self.liberties(stones, point) > 0
 
     def after(self, point: Point) -> Stones | None:
         """The board after a play, superko aside; None where it is occupied or suicide."""
@@ -331,6 +334,20 @@ def test_points_that_superko_forbids_are_in_observation_and_text() -> None:
     assert "B3" in legal(game, game.play("E1 E5", again))
     example = ".xo./x.xo/.xo./.... o 0 B3"
     assert load("go:size=4").text(load("go:size=4").parse(example)) == example
+
+
+def test_the_observation_has_the_liberties_of_the_slow_implementation() -> None:
+    game = load("go:size=5")
+    for seed in range(5):
+        slow = SlowGo(5)
+        for state, _, action in random_walk(game, seed):
+            counts = np.zeros((5, 5), int)
+            for point in slow.stones:
+                counts[point] = slow.liberties(slow.stones, point)
+            planes = game.observe(state, seed % 2)
+            assert all(np.array_equal(planes[4 + count], counts == count) for count in (1, 2, 3))
+            if action is not None:
+                slow.play(action)
 
 
 # ── the end ──
