@@ -8,9 +8,11 @@ run that has the problem in `tests/test_diagnostics.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from mcts.settings import MethodSettings
 from monitor import checks
 from monitor.checks import RunMetrics
 
@@ -279,7 +281,13 @@ def diagnose(run: RunMetrics) -> list[Finding]:
         each.name: (each, words) for each in DIAGNOSTICS if (words := each.check(run)) is not None
     }
     return [
-        Finding(name, words, each.causes, each.advice)
+        Finding(name, words, each.causes, tuple(text for text in each.advice if _fits(text, run.settings.search)))
         for name, (each, words) in found.items()
         if not any(other in found for other in each.instead)
     ]
+
+
+def _fits(advice: str, search: MethodSettings) -> bool:
+    """Whether the run's method of search has the setting that is to be changed."""
+    key = re.match(r"--set search\.(\w+)=", advice)
+    return key is None or hasattr(search, key[1])

@@ -74,15 +74,14 @@ class PolicyHead(nn.Module):
     """[B, channels, rows, columns] -> logits [B, A]: a 1×1 convolution onto the game's policy planes and, for the entries after
     them, a linear map of the channels pooled over the board; a linear map of all cells where the game declares no layout."""
 
-    def __init__(self, rules: Rules, channels: int, width: int = 0) -> None:
-        """`width`: channels before a linear map of all cells; 0: as `narrow` has it."""
+    def __init__(self, rules: Rules, channels: int) -> None:
         super().__init__()
         _, rows, columns = rules.observation
         planes, cells = rules.policy_planes, rows * columns
         self.flat: nn.Linear | None = None
         self.planes: nn.Conv2d | None = None
         self.rest: nn.Linear | None = None
-        width = channels if planes else width or narrow(channels)
+        width = channels if planes else narrow(channels)
         self.mix = Normed(convolution(channels, width, (rows, columns), size=1))
         if not planes:
             self.flat = nn.Linear(width * cells, rules.actions)
@@ -104,11 +103,10 @@ class PolicyHead(nn.Module):
 class ValueHead(nn.Module):
     """[B, channels, rows, columns] -> [B, V], in the layout of `Outcome`."""
 
-    def __init__(self, rules: Rules, channels: int, width: int = 0) -> None:
-        """`width`: channels before the linear map of all cells; 0: as `narrow` has it."""
+    def __init__(self, rules: Rules, channels: int) -> None:
         super().__init__()
         _, rows, columns = rules.observation
-        width = width or narrow(channels)
+        width = narrow(channels)
         self.mix = Normed(convolution(channels, width, (rows, columns), size=1))
         self.hidden = Normed(linear(width * rows * columns, 2 * channels))
         self.out = nn.Linear(2 * channels, Outcome.of(rules).size)

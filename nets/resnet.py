@@ -2,36 +2,33 @@
 
 resnet:3x32                 three blocks of 32 channels
 resnet:10x128,pool=on       with global pooling in every other block (KataGo, Wu 2019), for games such as go where distant cells matter
-resnet:5x64,heads=32        32 channels in each head before a linear map of the whole board; a quarter of the tower's without it
 """
 
 from __future__ import annotations
-
-from typing import Annotated
 
 from torch import Tensor, nn
 
 from games import Game
 from nets.compiled.resnet import pooling
-from nets.heads import PolicyHead, ValueHead, narrow
+from nets.heads import PolicyHead, ValueHead
 from nets.layers import Normed, convolution, pooled
 from nets.names import parse_size
 from nets.net import Net
 
 
-def net(game: Game, size: str, /, pool: bool = False, heads: Annotated[int, range(1, 1025)] | None = None) -> Net:
-    """Residual blocks × channels; `pool`: global pooling in every other block; `heads`: channels before a linear map of the board."""
+def net(game: Game, size: str, /, pool: bool = False) -> Net:
+    """Residual blocks × channels; `pool`: global pooling in every other block."""
     blocks, channels = parse_size("resnet", size, "BLOCKSxCHANNELS")
-    return ResNet(game, blocks, channels, pool, heads or narrow(channels))
+    return ResNet(game, blocks, channels, pool)
 
 
 class ResNet(Net):
-    def __init__(self, game: Game, blocks: int, channels: int, pool: bool, width: int) -> None:
+    def __init__(self, game: Game, blocks: int, channels: int, pool: bool) -> None:
         super().__init__(game)
         planes, *board = game.rules.observation
         self.stem = Normed(convolution(planes, channels, (board[0], board[1])))
         self.tower = nn.Sequential(*[Block(channels, (board[0], board[1]), each) for each in pooling(blocks, pool)])
-        self.policy, self.value = PolicyHead(game.rules, channels, width), ValueHead(game.rules, channels, width)
+        self.policy, self.value = PolicyHead(game.rules, channels), ValueHead(game.rules, channels)
 
     def features(self, observations: Tensor) -> Tensor:
         return self.tower(self.stem(observations))  # type: ignore[no-any-return]

@@ -167,6 +167,8 @@ def test_search_without_noise_can_have_games_all_alike() -> None:
     settings = dataclasses.replace(config(), search=Gumbel())
     (finding,) = findings(sick({"selfplay/duplicates": 0.8}), settings)
     assert finding.name == "games all alike" and "search.temperature=" in finding.seen
+    advice = " ".join(finding.advice)
+    assert "search.temperature=" in advice and "search.noise" not in advice  # which this search does not have
 
 
 # ── the words ──

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from nets.compiled.form import FormLayers, T
-from nets.compiled.heads import heads as add_heads
+from nets.compiled.heads import heads
 from nets.names import parse_size
 
 
@@ -14,9 +12,7 @@ def pooling(blocks: int, pool: bool) -> list[bool]:
     return [pool and number % 2 == (blocks - 1) % 2 for number in range(blocks)]
 
 
-def form(
-    layers: FormLayers[T], size: str, /, pool: bool = False, heads: Annotated[int, range(1, 1025)] | None = None
-) -> None:
+def form(layers: FormLayers[T], size: str, /, pool: bool = False) -> None:
     blocks, channels = parse_size("resnet", size, "BLOCKSxCHANNELS")
     x = layers.normed("stem", layers.observation())
     for number, pools in enumerate(pooling(blocks, pool)):
@@ -26,4 +22,4 @@ def form(
             board = layers.pooled(hidden, max(1, channels // 4))
             hidden = layers.spread(hidden, layers.linear(f"{name}.tell", board))
         x = layers.normed(f"{name}.second", hidden, add=x)
-    add_heads(layers, x)
+    heads(layers, x)
