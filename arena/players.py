@@ -2,7 +2,7 @@
 
     random · human · minimax:depth=4 · maxn:depth=3 · expectiminimax:depth=2 · alphabeta:depth=6
     alphabeta:ms=100,eval=PATH · uct:sims=1000 · uct:ms=100,rollout=0,eval=PATH · solver
-    uci:"stockfish",ms=100 · gtp:"gnugo --mode gtp"
+    uci:"stockfish",ms=100 · gtp:"gnugo --mode gtp" · gnubg:plies=0
     cfr:iterations=1000 · ismcts:sims=1000 · pimc:worlds=20         where information is hidden
 
 `python -m arena players` lists the kinds and their options. This project's own searches are the functions `make_…` below. Each file of
