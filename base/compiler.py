@@ -28,7 +28,6 @@ A content key in a subclass of numba's `FunctionCache` would not be enough:
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import secrets

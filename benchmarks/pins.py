@@ -45,20 +45,28 @@ precision = "fp32"
 slots = 4
 simulations = {full}
 fast_simulations = {fast}
+full = 0.25
+openings = 0.5
+[window]
+constant = 20000
+beta = 0.4
+samples = 4.0
 [learning]
 batch = 16
 precision = "fp32"
+mean = 0.99
 [evaluation]
 every = 0
 """
-GUMBEL = """[search]
-method = "gumbel"
+PUCT = """[search]
+method = "puct"
 """
+GUMBEL = PUCT.replace("puct", "gumbel")
 RUNS = {
-    "puct": ("tic_tac_toe", 8, 12, 4, ""),
+    "puct": ("tic_tac_toe", 8, 12, 4, PUCT),
     "gumbel": ("tic_tac_toe", 8, 12, 4, GUMBEL),
-    "three players": ("dots_and_boxes:rows=2,cols=2,players=3", 8, 12, 4, ""),
-    "dice": ("backgammon", 2, 2, 2, ""),
+    "three players": ("dots_and_boxes:rows=2,cols=2,players=3", 8, 12, 4, PUCT),
+    "dice": ("backgammon", 2, 2, 2, PUCT),
 }
 """name: (game, games of an iteration, simulations of a full and of a fast search, more settings); two iterations each"""
 

@@ -21,10 +21,11 @@ from train.config import Config, compose
 
 ROOT = Path(__file__).parents[1]
 HEALTHY = ROOT / "tests/data/healthy"
+WINDOW = ("window.constant=20000", "window.beta=0.4")
 RUNS = {
     "tic_tac_toe": ("tic_tac_toe", ()),
-    "connect_four": ("connect_four", ("games=64",)),
-    "backgammon": ("backgammon", ("games=64",)),
+    "connect_four": ("connect_four", ("games=64", *WINDOW)),
+    "backgammon": ("backgammon", ("games=64", *WINDOW)),
     "dots_and_boxes": ("dots_and_boxes:players=3", ()),
 }
 """Whose curves are kept, and how they were configured."""

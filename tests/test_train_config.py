@@ -10,6 +10,7 @@ import pytest
 from base.errors import UserError
 from games import builtin_games, load
 from mcts.gumbel import Gumbel
+from mcts.puct import PUCT
 from mcts.variant import names
 from train.__main__ import main, parser
 from train.budget import Budget
@@ -25,7 +26,7 @@ GAME = load("tic_tac_toe")
 
 def test_later_files_and_changes_win(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
-    file.write_text('net = "mlp:1x8"\n[search]\nc_init = 2\nfpu = 0.1\n')
+    file.write_text('net = "mlp:1x8"\n[search]\nmethod = "puct"\nc_init = 2\nfpu = 0.1\n')
     found = compose(GAME, str(file), ["search.c_init=3.5", "net=resnet:1x8", "evaluation.reference_players=['random']"])
     assert (found.net, found.search.c_init, found.search.fpu) == ("resnet:1x8", 3.5, 0.1)
     assert found.evaluation.reference_players == ("random",)
@@ -212,14 +213,14 @@ def test_evaluation_of_an_older_version_is_read() -> None:
 
 def test_files_and_changes_are_merged_before_they_are_checked(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
-    file.write_text("[search]\nconsidered = 8\n")
-    for changes in (["search.method=gumbel", "search.c_visit=30"], ["search.c_visit=30", "search.method=gumbel"]):
+    file.write_text("[search]\nc_init = 2.0\n")
+    for changes in (["search.method=puct", "search.fpu=0.3"], ["search.fpu=0.3", "search.method=puct"]):
         found = compose(GAME, str(file), changes).search
-        assert (found, found.temperature) == (Gumbel(considered=8, c_visit=30.0), 0.0)
-    with pytest.raises(UserError, match=r"own.toml: search.considered: a setting of method 'gumbel', expected those"):
+        assert (found, found.temperature) == (PUCT(c_init=2.0, fpu=0.3), 0.8)
+    with pytest.raises(UserError, match=r"own.toml: search.c_init: a setting of method 'puct', expected those"):
         compose(GAME, str(file))
-    with pytest.raises(UserError, match=r"^search.c_init: a setting of method 'puct', expected those of 'gumbel'"):
-        compose(GAME, str(file), ["search.method=gumbel", "search.c_init=2"])
+    with pytest.raises(UserError, match=r"^search.considered: a setting of method 'gumbel', expected those of 'puct'"):
+        compose(GAME, str(file), ["search.method=puct", "search.considered=2"])
 
 
 def test_another_method_of_a_run_brings_its_own_defaults() -> None:

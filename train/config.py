@@ -114,7 +114,13 @@ def _of_one_method(tables: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, 
     before, chosen = [name for where, name in named if where], [name for where, name in named if not where]
     if not chosen or not before or chosen[-1] == before[-1]:
         return tables
-    return [(where, {key: table[key] for key in table if not where or key != "search"}) for where, table in tables]
+    others = _keys(settings_of(before[-1]))
+    found = []
+    for where, table in tables:
+        if where and isinstance(search := table.get("search"), dict):
+            table = table | {"search": {key: value for key, value in search.items() if key not in others}}
+        found.append((where, table))
+    return found
 
 
 def _has_method(section: Any) -> bool:

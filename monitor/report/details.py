@@ -136,8 +136,9 @@ def configuration(data: RunData) -> Section:
 
 
 def _changed(data: RunData) -> list[tuple[str, str, str]]:
-    """(key, the run's value, the default), as TOML has them."""
-    return [(key, value, data.usual[key]) for key, value in data.settings.items() if value != data.usual[key]]
+    """(key, the run's value, the default), as TOML has them; `–` for a key of another method of search than the default."""
+    usual = {key: data.usual.get(key, "–") for key in data.settings}
+    return [(key, value, usual[key]) for key, value in data.settings.items() if value != usual[key]]
 
 
 def again(data: RunData) -> Section:
