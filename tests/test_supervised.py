@@ -1,5 +1,6 @@
 """A run that begins with recorded games: it learns from them, to the same bits whatever stops it, and from no others."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,13 @@ import numpy as np
 import pytest
 from miniature import GAME, run, tiny, weights
 
+from arena.accuracy import measure
+from arena.players import make_player
+from arena.released_positions import released
 from base.errors import UserError
 from base.framed_log import LogWriter
-from checkpoints import all_of, verify
+from benchmarks import supervised
+from checkpoints import Card, all_of, save, verify
 from games import load
 from games.record import GameRecord, make_record, read_records
 from monitor.history import METRICS, History
@@ -202,3 +207,29 @@ def test_selfplay_logs_and_checkpoints_follow(files: Path, tmp_path: Path) -> No
         for record in records:
             log.append(record.to_bytes())
     assert hash_of([tmp_path / "other.log"], GAME) != config.supervised.sha256
+
+
+# ── benchmarks.supervised ──
+
+
+def test_accuracy_of_a_network_that_learns_is_that_of_the_policy_as_a_player(tmp_path: Path) -> None:
+    config = tiny()
+    learner = Learner(GAME, make_net("mlp:1x32", GAME, 3), config.learning)
+    card = Card(GAME.name, GAME.version, learner.mean.text, step=0, games=0)
+    path = save(tmp_path / "net", learner.mean, card)
+    sample = released(GAME)
+    assert sample is not None
+    found = measure(GAME, make_player(f"net:{path},sims=0", GAME), sample.positions)
+    assert supervised.accuracy(learner, GAME) == pytest.approx(found.kept.share)
+
+
+def test_networks_are_measured_on_games_that_they_have_not_learned_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path / "run", 64)
+    games = str(tmp_path / "run" / "games")
+    assert supervised.main(["tic_tac_toe", games, "--nets", "mlp:1x8", "mlp:1x16", "--minutes", "0.001"]) == 0
+    title, _, header, *lines = capsys.readouterr().out.splitlines()
+    learned, held = (int(number) for number in re.findall(r"(\d+)(?: games;| others)", title))
+    assert learned + held == 64 and min(learned, held) > 0
+    assert [line.split()[-1] for line in lines] == ["mlp:1x8", "mlp:1x16"] and header.split()[-1] == "network"
