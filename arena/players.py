@@ -50,7 +50,7 @@ from mcts.policy import PolicyPlayer
 from mcts.puct import PUCT
 from mcts.search import is_compiled
 from mcts.ucb1 import UCB1
-from mcts.variant import settings_class
+from mcts.variant import settings_class, variant_of
 
 Depth = Annotated[int, range(1, 101)]
 Count = Annotated[int, range(1, 2**31 - 1)]
@@ -497,12 +497,15 @@ def known_player(text: str) -> tuple[str, Options, dict[str, Any]] | None:
 
 def search_of(resolved: dict[str, Any], options: Options) -> dict[str, Any]:
     """How a network searches: the method, what differs from its defaults in the run (on the checkpoint's card), and what is given in
-    the player's text. Where the text names another method than the card, the card's settings do not count."""
+    the player's text. Where the text names another method than the card, the card's settings do not count. By the clock it searches
+    with PUCT where the run's method shares out a known number of simulations."""
     card = read_card(Path(resolved["checkpoint"]))
     stored = card.configuration.get("search", {})
     stored = stored if isinstance(stored, dict) else {}
     trained = str(stored.get("method", PUCT.method))
     method = resolved["method"] or trained
+    if resolved["ms"] and not resolved["method"] and not variant_of(settings_class(trained)()).keeps_tree:
+        method = PUCT.method
     kind = settings_class(method)
     kinds_of = {each.name: get_type_hints(kind)[each.name] for each in fields(kind) if each.name != "method"}
     found: dict[str, Any] = {}

@@ -300,6 +300,15 @@ def test_a_network_searches_by_the_settings_of_its_run_and_the_text_changes_them
     assert unpack_player(packed, game).thinker.search.settings == expected.resolved(game)
 
 
+def test_by_the_clock_a_network_searches_with_puct_where_its_method_shares_out_a_known_number(trained):
+    game, path = load("tic_tac_toe"), trained(method="gumbel", considered=3)
+    player = make_player(f'net:"{path}",ms=5', game)
+    assert player.thinker.search.settings == PUCT().resolved(game) and "method=puct" in player.text
+    assert player.choose(game.initial()).nodes > 0
+    with pytest.raises(UserError, match="ms: expected a limit in sims alone with method 'gumbel'"):
+        make_player(f'net:"{path}",ms=5,method=gumbel', game)
+
+
 @pytest.mark.parametrize(
     ("stored", "text", "words"),
     [
