@@ -533,7 +533,6 @@ def test_every_released_net_is_whole_and_plays_legal_moves(path):
     game = load_game(card.game)
     assert folders.game_folder(game) == path.parent and verify(path, game) == card
     assert card.weights == hash_of((path / "weights.safetensors").read_bytes())
-    assert sum(each.stat().st_size for each in path.iterdir()) < 1 << 20
     assert sorted(each.name for each in path.iterdir()) == ["card.json", "weights.safetensors"]
     assert "/" not in card.command and card.commit and card.games  # how it came to be, without anybody's folders
     state = game.initial()

@@ -108,7 +108,7 @@ def test_the_commands_of_the_configuration_run(line: str, tmp_path: Path) -> Non
     assert "[search]" in done.stdout
 
 
-@pytest.mark.parametrize("line", commands("docs/training.md"))
+@pytest.mark.parametrize("line", [*commands("docs/training.md"), *commands("docs/recipes.md")])
 def test_the_commands_of_training_are_runs_that_can_begin(line: str, tmp_path: Path) -> None:
     done = run(f"{line} --show-config", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -118,7 +118,15 @@ def test_the_commands_of_training_are_runs_that_can_begin(line: str, tmp_path: P
 def test_every_page_with_commands_is_run() -> None:
     run_here = {
         f"docs/{name}.md"
-        for name in ["classical", "configuration", "hidden_information", "learning", "tensorboard", "training"]
+        for name in [
+            "classical",
+            "configuration",
+            "hidden_information",
+            "learning",
+            "recipes",
+            "tensorboard",
+            "training",
+        ]
     }
     not_run = {"docs/page.md"}  # its commands serve until Ctrl-C: tests/test_page.py
     assert {page for page in PAGES if commands(page)} == run_here | not_run | {"README.md", "docs/your_game.md"}
