@@ -95,9 +95,10 @@ def test_a_game_begins_in_the_dialog_and_is_won_by_clicks(server, page):
     page.locator("dialog select[aria-label=game]").select_option("tic_tac_toe")
     page.locator("dialog select[aria-label='player 1']").select_option("human")
     page.locator("dialog button.first").click()
-    for ply, place in enumerate(["0,0", "1,0", "0,1", "1,1", "0,2"], 1):
+    for ply, place in enumerate(["0,0", "1,0", "0,1", "1,1", "0,2"]):
+        page.wait_for_selector(f'#board[data-node="{ply}"]', state="attached")  # it has the moves of this position
         click(page, place)
-        until(page, f"document.querySelectorAll('#moves a').length === {ply}")
+        until(page, f"document.querySelectorAll('#moves a').length === {ply + 1}")
     until(page, "document.querySelector('#status').textContent.includes('blue wins')")
 
 
