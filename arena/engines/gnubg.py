@@ -7,7 +7,7 @@ times. Its estimates serve as a measure too (`benchmarks/backgammon.py`):
     engine = GnuBackgammon(game, plies=0)
     ends = engine.judged(state)            # each with the mover's equity in points, the best first
 
-GNU Backgammon, 1.07 (2022); its network was trained by Joseph Heled's gnubg-nn tools.
+GNU Backgammon 1.07, 2022.
 """
 
 from __future__ import annotations
