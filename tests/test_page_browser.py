@@ -102,6 +102,23 @@ def test_a_game_begins_in_the_dialog_and_is_won_by_clicks(server, page):
     until(page, "document.querySelector('#status').textContent.includes('blue wins')")
 
 
+def test_the_players_of_the_game_chosen_last_are_shown_whichever_answer_comes_last(server, page, monkeypatch):
+    may_answer, players = threading.Event(), server.choosing.players
+    monkeypatch.setattr(
+        server.choosing,
+        "players",
+        lambda game: (game.name != "connect_four" or may_answer.wait(LONGEST / 1000)) and players(game),
+    )
+    page.goto(server.url)
+    page.locator("dialog select[aria-label=game]").select_option("tic_tac_toe")
+    page.locator("dialog select[aria-label='player 1']").select_option("human")
+    with page.expect_response(lambda answer: "players?game=connect_four" in answer.url):
+        may_answer.set()
+    page.locator("dialog button.first").click()
+    page.wait_for_selector('#board[data-node="0"]', state="attached")
+    assert server.tables[page.url.split("#")[1]].seats == ["human", "human"]
+
+
 def play_by_clicks(page, table, rng):
     """Random legal moves to the end of the game, each as a person clicks it; dice roll by themselves."""
     while table.at.outcome is None:

@@ -56,13 +56,17 @@ export async function newGame(initial, opened) {
   const places = el("div");
   const position = el("input", { placeholder: "in the game's own notation; empty: the usual start", "aria-label": "position" });
   const wrong = el("p", { class: "wrong" });
-  let chosen = null;
-  const fill = async () => {
+  let chosen = null, filled = null, asked = 0;
+  const seats = async () => {
+    const mine = ++asked;
     wrong.textContent = "";
     places.replaceChildren();
+    chosen = null;
     try {
-      const { players, seats } = await ask(`api/players?game=${encodeURIComponent(field.text())}`);
-      chosen = Array.from({ length: seats }, (_, seat) => (seat === 0 ? "human" : players[Math.min(2, players.length - 1)].text));
+      const answer = await ask(`api/players?game=${encodeURIComponent(field.text())}`);
+      if (mine !== asked) return; // another game was chosen since
+      const { players } = answer;
+      chosen = Array.from({ length: answer.seats }, (_, seat) => (seat === 0 ? "human" : players[Math.min(2, players.length - 1)].text));
       places.replaceChildren(
         ...chosen.map((text, seat) => {
           const select = el("select", { "aria-label": `player ${seat}` }, ...players.map((each) => el("option", { value: each.text, selected: each.text === text }, each.text === "human" ? "a person" : `${each.text} — ${each.about}`)), el("option", { value: "…" }, "another player …"));
@@ -78,16 +82,17 @@ export async function newGame(initial, opened) {
         })
       );
     } catch (error) {
-      wrong.textContent = error.message;
-      chosen = null;
+      if (mine === asked) wrong.textContent = error.message;
     }
   };
+  const fill = () => (filled = seats());
   field.select.onchange = () => {
     field.fill();
     fill();
   };
   field.options.addEventListener("change", fill);
-  const start = (analyse) => {
+  const start = async (analyse) => {
+    await filled; // the players that would be shown
     const given = { game: field.text(), analyse };
     if (!analyse && chosen) given.seats = chosen;
     if (position.value.trim()) given.position = position.value.trim();
