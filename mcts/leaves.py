@@ -59,7 +59,7 @@ class Leaves(NamedTuple):
 
 def leaves(rules: Rules, variant: Variant) -> Leaves:
     observe_state, to_move, key, players = rules.observe, rules.to_move, rules.key, rules.players
-    uses_policy = variant.has_policy
+    uses_policy, temperature = variant.has_policy, variant.temperature
     has_action_views = rules.action_view is not None
     view = (
         np.zeros((1, 1), np.int32) if rules.action_view is None else np.ascontiguousarray(rules.action_view, np.int32)
@@ -116,7 +116,7 @@ def leaves(rules: Rules, variant: Variant) -> Leaves:
         add_relative(lane, 1.0 - settings.rollout, utilities)
         if uses_policy and lane.leaf != NONE and nodes[lane.leaf].visits == 0:
             leaf = nodes[lane.leaf]
-            set_priors(leaf, edges, logits, views.renamed[lane.turn])
+            set_priors(leaf, edges, logits, views.renamed[lane.turn], temperature(settings))
             if len(memory.entries) > 0 and leaf.count > 0:
                 store(memory.entries, lane.key, observation, leaf, edges, utilities)
 
@@ -125,7 +125,7 @@ def leaves(rules: Rules, variant: Variant) -> Leaves:
         for seat in range(players):
             lane.utility[(lane.mover + seat) % players] += share * relative[seat]
 
-    def set_priors(node: Node, edges: Edges, logits: Floats, renamed: Array) -> None:
+    def set_priors(node: Node, edges: Edges, logits: Floats, renamed: Array, temperature: float) -> None:
         """Softmax over the node's actions."""
         first, mover = node.edges, node.mover
         highest = -np.inf
@@ -135,8 +135,8 @@ def leaves(rules: Rules, variant: Variant) -> Leaves:
             highest = max(highest, edges[edge].prior)
         total = 0.0
         for edge in range(first, first + node.count):
-            total += np.exp(edges[edge].prior - highest)
+            total += np.exp((edges[edge].prior - highest) / temperature)
         for edge in range(first, first + node.count):
-            edges[edge].prior = np.exp(edges[edge].prior - highest) / total
+            edges[edge].prior = np.exp((edges[edge].prior - highest) / temperature) / total
 
     return Leaves(observe, recall, accept)

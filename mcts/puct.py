@@ -46,6 +46,9 @@ class PUCT(SearchSettings):
     fpu: float = 0.2
     """By how much an action not yet tried is estimated below its node, once all others have been tried. KataGo: 0.2."""
 
+    prior_temperature: float = 1.0
+    """Priors are flattened to P^(1/T) in the whole tree; for play, with a network whose policy is sharp. Leela Chess Zero: 1.36."""
+
     # ── at an explored root ──
     fpu_root: float = 0.0
     """`fpu` there. KataGo: 0 where there is noise."""
@@ -54,14 +57,15 @@ class PUCT(SearchSettings):
     noise_total: float = 10.83
     """The sum of the noise's parameters α over the legal actions. KataGo: 10.83, which is 0.03 on 361 points."""
     policy_temperature: float = 1.1
-    """Priors are flattened to P^(1/T). KataGo: 1.1."""
+    """Its priors are flattened to P^(1/T). KataGo: 1.1."""
     forced: float = 2.0
     """An action once tried is given at least √(k P N) visits; the target is pruned of them. 0: neither. KataGo: 2."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        temperatures = ("prior_temperature", "policy_temperature")
         require(self, "a number of at least 0", lambda x: 0 <= x < math.inf, "c_init", "fpu", "fpu_root", "forced")
-        require(self, "a number above 0", lambda x: 0 < x < math.inf, "c_base", "noise_total", "policy_temperature")
+        require(self, "a number above 0", lambda x: 0 < x < math.inf, "c_base", "noise_total", *temperatures)
         require(self, "the share of noise in the priors, 0 to 1", lambda x: 0 <= x <= 1, "noise")
 
 
@@ -135,6 +139,10 @@ def owed(root: Node, edges: Edges, k: float) -> int:
     return NONE
 
 
+def temperature(settings: Settings) -> float:
+    return float(settings.prior_temperature)
+
+
 # ── the root ──
 
 
@@ -199,4 +207,4 @@ def slot_fields(max_legal: int) -> list[Any]:
     return [("draws", np.float32, (max_legal,))]  # of the noise, before it is normalized
 
 
-VARIANT = Variant(PUCT, choose_root, choose, weigh, best, prepare, factor, slot_fields, score=score)
+VARIANT = Variant(PUCT, choose_root, choose, weigh, best, prepare, factor, temperature, slot_fields, score=score)

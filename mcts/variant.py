@@ -43,6 +43,11 @@ def no_factor(settings: Settings, visits: int) -> float:
     return 0.0
 
 
+def as_they_are(settings: Settings) -> float:
+    """For variants that take the policy's priors as they are."""
+    return 1.0
+
+
 class Variant(NamedTuple):
     settings: type[SearchSettings]
     choose_root: Callable[..., int]
@@ -58,6 +63,8 @@ class Variant(NamedTuple):
     """prepare(slot, root, edges, settings): once per search, before the first simulation from an evaluated root."""
     factor: Callable[[Any, int], float] = no_factor
     """factor(settings, visits): the part of the exploration bonus that depends on the node's visits alone; `table` keeps it."""
+    temperature: Callable[[Any], float] = as_they_are
+    """temperature(settings): an expanded node has the priors P^(1/T) of the evaluator's policy P."""
     slot_fields: Callable[[int], list[Any]] = no_fields
     """slot_fields(max_legal): what a tree's slot gains, as NumPy's dtypes have it."""
     score: Callable[[Node, Any, Settings], float] | None = None

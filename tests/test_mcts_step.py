@@ -111,9 +111,10 @@ def test_relative_utilities_become_absolute(players: int) -> None:
     walk(search)
 
 
-def test_priors_are_the_policy_over_legal_actions() -> None:
+@pytest.mark.parametrize("temperature", [1.0, 1.6])
+def test_priors_are_the_policy_over_legal_actions_at_the_temperature_of_the_settings(temperature: float) -> None:
     game = load("connect_four")
-    search = begun(game, BLIND)
+    search = begun(game, replace(BLIND, prior_temperature=temperature))
     search.begin(0, game.play("1 1 1 1 1 1"), generator(1))
     logits = np.arange(7.0) * 0.3
 
@@ -123,7 +124,7 @@ def test_priors_are_the_policy_over_legal_actions() -> None:
     stepped(search, 1, evaluator)
     edges = search.tree.children(search.tree.root())
     assert edges["action"].tolist() == [1, 2, 3, 4, 5, 6]
-    expected = np.exp(logits[1:]) / np.exp(logits[1:]).sum()
+    expected = np.exp(logits[1:] / temperature) / np.exp(logits[1:] / temperature).sum()
     assert edges["prior"] == pytest.approx(expected, abs=1e-6)
 
 
