@@ -24,8 +24,9 @@ from nets.compiled import instructions, packing, vectors
 from nets.compiled.compiled_net import sample
 from nets.compiled.form import apply_form
 from nets.compiled.forward import forward_for
-from nets.compiled.instructions import SETS, available, choose, has_bf16, prefers_bf16
+from nets.compiled.instructions import SETS, available, choose, has_bf16
 from nets.compiled.reference import Reference
+from nets.compiled.winograd import SIDES, WORTH, cut_of, matrices, prefers_bf16, share
 from nets.folding import Weights
 from nets.heads import Outcome
 from nets.inference import cpu_has_bf16
@@ -136,7 +137,7 @@ def test_interpreted_and_compiled_code_agree(text):
     net = CompiledNet.of_net(random_net(text, game), game, "fp32", "portable")
     observation = planes(game, 1)
     logits, utilities = np.zeros(game.actions, np.float32), np.zeros(game.players, np.float32)
-    forward = forward_for(game.rules.observation[2], choose("portable"), False)
+    forward = forward_for(*game.rules.observation[1:], choose("portable"), False)
     forward(net.weights, net.scratch(), observation[0], logits, utilities)  # plain Python
     close((logits[None], utilities[None]), net(observation), "fp32")
 
@@ -235,7 +236,7 @@ def test_threads_share_one_compiled_net():
     assert wrong == []
 
 
-def test_code_depends_on_board_width_precision_and_instructions_only():
+def test_code_depends_on_board_size_precision_and_instructions_only():
     small, large = compiled_tic_tac_toe("resnet:1x5"), compiled_tic_tac_toe("resnet:2x24,pool=on")
     other = CompiledNet.of_net(random_net("mlp:1x18", load("nim")), load("nim"))
     assert small.address == large.address
@@ -319,7 +320,7 @@ def test_the_fastest_set_of_this_cpu_is_the_default_and_the_environment_override
 
 
 def test_bf16_needs_a_cpu_that_computes_with_it():
-    assert compiled_tic_tac_toe().precision == ("bf16" if prefers_bf16(choose()) else "fp32")
+    assert compiled_tic_tac_toe().precision == ("bf16" if prefers_bf16(choose(), 3, 3) else "fp32")
     assert cpu_has_bf16() >= WITH_BF16
     with pytest.raises(
         CannotCompile, match=r"expected a CPU with avx512_bf16 or AMX for bf16 \(portable is used here\)"
@@ -346,6 +347,27 @@ def test_tile_registers_that_the_cpu_lacks_are_refused(monkeypatch):
         UserError, match="ZERMELO_INSTRUCTIONS: expected what this CPU has, avx512, portable; got 'amx'"
     ):
         choose("amx")
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_winograds_matrices_give_a_convolution_exactly(side):
+    output, weights, inputs = (np.array(each) for each in matrices(side))
+    rng = np.random.default_rng(side)
+    window, board = rng.integers(-9, 10, (3, 3)), rng.integers(-9, 10, (side + 2, side + 2))
+    found = output @ ((weights @ window @ weights.T) * (inputs @ board @ inputs.T)) @ output.T
+    expected = [[(board[y : y + 3, x : x + 3] * window).sum() for x in range(side)] for y in range(side)]
+    assert (found == expected).all()  # exact numbers
+
+
+@pytest.mark.parametrize("which", SETS.values(), ids=SETS)
+def test_tiles_cover_the_board_and_save_products_or_are_not_used(which):
+    for rows, columns in np.ndindex(20, 20):
+        cut = cut_of(rows + 1, columns + 1, which)
+        if cut is not None:
+            assert (
+                0 <= cut.rows * cut.side - rows - 1 < cut.side and 0 <= cut.columns * cut.side - columns - 1 < cut.side
+            )
+            assert share(cut, rows + 1, columns + 1) <= WORTH and not which.is_portable
 
 
 @pytest.mark.parametrize("blocks", range(1, 12))

@@ -13,10 +13,11 @@ from base.native import address_of, call_native
 from games import Game
 from nets.compiled.form import CannotCompile, apply_form
 from nets.compiled.forward import forward_for
-from nets.compiled.instructions import Instructions, choose, has_bf16, prefers_bf16
+from nets.compiled.instructions import Instructions, choose, has_bf16
 from nets.compiled.packing import Packer
 from nets.compiled.program import PackedWeights, aligned
 from nets.compiled.reference import Reference
+from nets.compiled.winograd import prefers_bf16
 from nets.folding import Floats, Weights
 from nets.names import Precision, choose_precision
 from nets.outcome import OutcomeLayout
@@ -35,7 +36,7 @@ class CompiledNet:
     address: int
     """Of the compiled code (`base/native.py`): (weights, scratch, observation, logits, utilities) for one position, observation float32
     [channels, rows, columns], logits float32 [A] over the mover's numbers of the actions, utilities float32 [P] relative to the mover.
-    One for each board width, precision and instruction set, whatever the network."""
+    One for each size of board, precision and instruction set, whatever the network."""
     weights: PackedWeights
     """Its first argument."""
 
@@ -51,7 +52,7 @@ class CompiledNet:
         self._batch = compiled(_evaluate_batch)
 
     def _address(self, instructions: Instructions, half: bool) -> int:
-        key = self.observation[2], instructions, half
+        key = *self.observation[1:], instructions, half
         if key not in _addresses:
             answer = np.zeros(self.actions, np.float32), np.zeros(self.players, np.float32)
             arguments = self.weights, self.scratch(), np.zeros(self.observation, np.float32), *answer
@@ -74,7 +75,7 @@ class CompiledNet:
         reference in numpy: then `nets.Inference` is the way.
         """
         chosen = choose(instructions)
-        resolved = choose_precision(precision, prefers_bf16(chosen))
+        resolved = choose_precision(precision, prefers_bf16(chosen, *game.rules.observation[1:]))
         if resolved == "bf16" and not has_bf16(chosen):
             raise CannotCompile(f"{text}: expected a CPU with avx512_bf16 or AMX for bf16 ({chosen.name} is used here)")
         outcome = OutcomeLayout.of(game.rules)
@@ -133,7 +134,7 @@ def sample(shape: tuple[int, int, int], count: int) -> Floats:
     return found
 
 
-_addresses: dict[tuple[int, Instructions, bool], int] = {}
+_addresses: dict[tuple[int, int, Instructions, bool], int] = {}
 
 
 def _evaluate_batch(address: Any, weights: Any, scratch: Any, observations: Any, logits: Any, utilities: Any) -> None:

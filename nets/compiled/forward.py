@@ -1,4 +1,4 @@
-"""The entry of a compiled network: `forward_for(columns, instructions, half)` gives the plain function that evaluates one position."""
+"""The entry of a compiled network: `forward_for(…)` gives the plain function that evaluates one position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,21 @@ import numpy as np
 from nets.compiled import portable
 from nets.compiled.instructions import Instructions
 from nets.compiled.layers import Layers, TiledLayers, layers, tiled_layers
-from nets.compiled.program import CONFIGURE, CONVOLUTION, DENSE, LOGITS, PLANES, POOL, RESTORE, SPREAD, TILED, VECTOR
+from nets.compiled.program import (
+    CONFIGURE,
+    CONVOLUTION,
+    DENSE,
+    LOGITS,
+    PLANES,
+    POOL,
+    RESTORE,
+    SPREAD,
+    TILED,
+    VECTOR,
+    WINOGRAD,
+)
+from nets.compiled.winograd import convolution as convolution_of
+from nets.compiled.winograd import cut_of
 
 Forward = Callable[[Any, Any, Any, Any, Any], None]
 
@@ -29,14 +43,16 @@ _NO_TILES = TiledLayers(nothing, nothing, nothing)
 
 
 @functools.cache
-def forward_for(columns: int, instructions: Instructions, half: bool) -> Forward:
-    """For boards of so many columns: forward(weights, scratch, observation, logits, utilities), plain Python to be compiled.
+def forward_for(rows: int, columns: int, instructions: Instructions, half: bool) -> Forward:
+    """For boards of this size: forward(weights, scratch, observation, logits, utilities), plain Python to be compiled.
 
     `weights` is `PackedWeights`, the observation float32 [channels, rows, columns]. Written are policy logits [A] over the mover's
     numbers of the actions, and utilities [P] relative to the mover.
     """
     used = _PORTABLE if instructions.is_portable else layers(columns, instructions, half)
     planes, vector, convolution, dense, pool, spread = used
+    cut = None if half else cut_of(rows, columns, instructions)
+    winograd = nothing if cut is None else convolution_of(cut, instructions)
     tiled, configure, restore = tiled_layers() if instructions.has_tiles and half else _NO_TILES
 
     def forward(packed: Any, scratch: Any, observation: Any, logits: Any, utilities: Any) -> None:
@@ -56,6 +72,8 @@ def forward_for(columns: int, instructions: Instructions, half: bool) -> Forward
                 pool(weights, scratch, op)
             elif kind == SPREAD:
                 spread(weights, scratch, op)
+            elif kind == WINOGRAD:
+                winograd(weights, scratch, op)
             elif kind == TILED:
                 tiled(weights, scratch, op)
             elif kind == CONFIGURE:

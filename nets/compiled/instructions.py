@@ -61,6 +61,11 @@ class Instructions:
             blocks -= found[-1]
         return found
 
+    def cut(self, positions: int, blocks: int) -> tuple[int, ...]:
+        """So many positions in as few parts as there can be, about equally long, each computed together with so many blocks."""
+        parts = -(-positions // self.positions[blocks - 1])
+        return tuple((positions + part) // parts for part in range(parts))
+
     def dense_tiles(self, blocks: int) -> list[int]:
         """The same for a dense layer."""
         if self.is_portable:
@@ -119,10 +124,9 @@ def has_bf16(instructions: Instructions) -> bool:
     return instructions.name in ("amx", "avx512") and "avx512bf16" in _features()
 
 
-def prefers_bf16(instructions: Instructions) -> bool:
-    """Whether bf16 is faster than fp32 here. Intel's CPUs make a bf16 product of vectors at half the rate of AMD's, and slower than two
-    fp32 products; with AMX, bf16 is several times as fast."""
-    return has_bf16(instructions) and (instructions.has_tiles or llvm.get_host_cpu_name().startswith("znver"))
+def multiplies_bf16_twice_as_fast(instructions: Instructions) -> bool:
+    """As fp32, by vectors. AMD's CPUs do; Intel's make a bf16 product of vectors slower than two fp32 products."""
+    return has_bf16(instructions) and llvm.get_host_cpu_name().startswith("znver")
 
 
 def choose(name: str = "") -> Instructions:

@@ -33,7 +33,7 @@ def _convolution(columns: int, instructions: Instructions, half: bool) -> Callab
 
     def kernel(blocks: int) -> Callable[..., None]:
         """One row of the board × `blocks` blocks of output channels."""
-        inside = vectors.row(_cut(columns, instructions.positions[blocks - 1]), blocks, half)
+        inside = vectors.row(instructions.cut(columns, blocks), blocks, half)
 
         def row(weights: Any, scratch: Any, op: Any, block: int, y: int) -> None:
             above, words = op.window_rows // 2, op.window_columns * op.source_step
@@ -136,12 +136,6 @@ def tiled_layers() -> TiledLayers:
         put_back(weights, scratch, op.source)
 
     return TiledLayers(convolution, configure, restore)
-
-
-def _cut(columns: int, most: int) -> tuple[int, ...]:
-    """A row in as few parts of at most `most` positions as there can be, about equally long."""
-    parts = -(-columns // most)
-    return tuple((columns + part) // parts for part in range(parts))
 
 
 def _dense(instructions: Instructions, half: bool) -> Callable[..., None]:

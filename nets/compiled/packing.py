@@ -1,8 +1,8 @@
 """From the weights of a network to its compiled form's data: operations, packed weights, places in scratch.
 
 Normalization is folded into the layers before it. The weights of a convolution are [tile][window row][window column × input][output],
-those of a dense layer [tile][input][output]; a tile is what the instruction set computes together (`instructions.py`), and of bf16
-numbers two inputs stand side by side in one word.
+by Winograd's way [tile][transformed number][input][output], those of a dense layer [tile][input][output]; a tile is what the
+instruction set computes together (`instructions.py`), and of bf16 numbers two inputs stand side by side in one word.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ from nets.compiled.program import (
     TILED,
     UTILITIES,
     VECTOR,
+    WINOGRAD,
     PackedWeights,
     aligned,
 )
 from nets.compiled.tiles import MOST, TILE
+from nets.compiled.winograd import WINDOW, cut_of, transformed
 from nets.folding import Floats, Weights
 from nets.outcome import OutcomeLayout
 
@@ -52,7 +54,7 @@ class Place:
     channels: int
     half: bool
     padded: bool = False
-    """There is a column of zeros at either end of each row."""
+    """There is a column of zeros at either end of each row, or zeros all around."""
     pooled: bool = False
     """A vector of means, then from the next whole block on maxima."""
     tiled: bool = False
@@ -93,7 +95,9 @@ class Packer:
         self._free: list[Place] = []
         self._sums: list[dict[str, int]] = []
         self._tiled: list[dict[str, int]] = []
+        self._winograd: list[dict[str, int]] = []
         self._has_tiles = half and instructions.has_tiles
+        self._cut = None if half else cut_of(*rules.observation[1:], instructions)
         self.scratch = 0
         if self._has_tiles:
             self._saved = self._reserve(BLOCK)
@@ -106,6 +110,12 @@ class Packer:
             products = self._reserve(MOST * TILE)
             for op in self._tiled:
                 op["vector"] = products
+        if self._winograd and self._cut is not None:
+            each = self._cut.window**2 * self._cut.tiles
+            inputs = self._reserve(each * max(_whole_blocks(op["words"]) for op in self._winograd))
+            sums = self._reserve(each * BLOCK * len(self._instructions.positions))
+            for op in self._winograd:
+                op["vector"], op["sums"] = inputs, sums
         widest = max((op["blocks"] for op in self._sums), default=0)
         sums = self._reserve(BLOCK * widest)
         for op in self._sums:
@@ -213,21 +223,34 @@ class Packer:
             self._free.append(x)
         else:
             place = self._activations(x.rows, x.columns, outputs, half, window_rows * window_columns > 1)
+        is_winograd = self._cut is not None and window_rows == window_columns == WINDOW
+        kind, kept = (
+            (TILED, self._tiled)
+            if x.tiled
+            else (WINOGRAD, self._winograd)
+            if is_winograd
+            else (CONVOLUTION, self._sums)
+        )
         op = self._write(
-            TILED if x.tiled else CONVOLUTION,
+            kind,
             **_source(x),
             **_target(place),
             added=-1 if add is None else add.at,
-            weights=self._convolution_weights(weight, x, blocks),
+            weights=self._convolution_weights(weight, x, blocks, is_winograd),
             window_rows=window_rows,
             window_columns=window_columns,
+            words=inputs,
             **common,
         )
-        (self._tiled if x.tiled else self._sums).append(op)
+        kept.append(op)
         return place
 
-    def _convolution_weights(self, weight: Floats, x: Place, blocks: int) -> int:
+    def _convolution_weights(self, weight: Floats, x: Place, blocks: int, is_winograd: bool) -> int:
         outputs, inputs, rows, columns = weight.shape
+        if is_winograd and self._cut is not None:
+            padded = np.zeros((self._cut.window**2 * inputs, BLOCK * blocks), np.float32)
+            padded[:, :outputs] = transformed(weight, self._cut.side).reshape(-1, outputs)
+            return self._pack_tiles(padded, self._instructions.tiles(blocks), half=False)
         padded = np.zeros((rows, columns, x.step * x.per_word, BLOCK * blocks), np.float32)
         padded[:, :, :inputs, :outputs] = weight.transpose(2, 3, 1, 0)
         flat = padded.reshape(-1, BLOCK * blocks)
@@ -295,6 +318,10 @@ class Packer:
             positions = -(-rows * pitch // 16) * 16
             at = self._reserve(2 * around + positions * step) + around
             return Place(at, pitch * step, step, rows, columns, channels, half, padded, tiled=True)
+        if padded and self._cut is not None:
+            row = self._cut.padded_columns * step
+            at = self._reserve(self._cut.padded_rows * row) + row + step
+            return Place(at, row, step, rows, columns, channels, half, padded)
         row = (columns + 2 * padded) * step
         return Place(self._reserve(rows * row) + padded * step, row, step, rows, columns, channels, half, padded)
 

@@ -6,7 +6,7 @@ or outputs. `packing.py` writes the list.
 All places and sizes are counted in words of four bytes: one float32, or two bf16 numbers ("halves"), the lower one first.
 Activations are laid out as [row][column][channel], channels padded to whole blocks of 16. Where a 3×3 window reads them, each row
 has one more column of zeros at either end; for AMX one column between rows, a row of zeros above and below, and channels padded to 32
-(`tiles.py`).
+(`tiles.py`); for Winograd's way a frame of zeros (`winograd.py`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ UTILITIES = 7  # a vector -> utilities: source, rows (seats), channels (declared
 TILED = 8  # a convolution by AMX: as CONVOLUTION, and vector (room for sums)
 CONFIGURE = 9  # before the first TILED: target (room for what was set up before)
 RESTORE = 10  # behind the last operation: source
+WINOGRAD = (
+    11  # a 3×3 convolution in fewer products: as CONVOLUTION, words (inputs), vector and sums (room for both sides)
+)
 
 FIELDS = (
     "kind",
@@ -40,6 +43,7 @@ FIELDS = (
     "target_step",
     "added",  # activations that a convolution adds, laid out as its target is; -1: none
     "vector",
+    "sums",
     "weights",
     "bias",
     "rows",
@@ -48,7 +52,7 @@ FIELDS = (
     "blocks",  # blocks of output channels
     "window_rows",
     "window_columns",
-    "words",  # inputs of a dense layer
+    "words",  # inputs
     "relu",
     "is_half",  # the source is bf16, and so are the weights
     "is_full",  # the target is float32
