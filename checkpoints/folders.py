@@ -67,14 +67,14 @@ def best(run: StrPath) -> Path:
     return max(rated, key=lambda each: (each[0] > 0, each[1], each[0]))[2]
 
 
-def keep_every(run: StrPath, n: int, current: Path | None = None) -> list[Path]:
-    """Remove a run's checkpoints but the first one at or beyond each multiple of n, the newest, the best and `current`; returns the
-    removed."""
+def keep_every(run: StrPath, n: int, current: Path | None = None, recent: int = 1) -> list[Path]:
+    """Remove a run's checkpoints but the first one at or beyond each multiple of n, the `recent` newest, the best and `current`; returns
+    the removed."""
     if n < 1:
         raise UserError(f"keep_every: expected 1 or more, got {n}")
     found = all_of(run)
     rated = [path for path, card in _cards(run) if card.strength is not None]
-    kept = {found[-1] if found else None, best(run) if rated else None, current}
+    kept = {*found[-recent:], best(run) if rated else None, current}
     steps = [int(path.name) for path in found]
     passed = [step % n == 0 or (k > 0 and step // n > steps[k - 1] // n) for k, step in enumerate(steps)]
     gone = [path for path, is_first in zip(found, passed, strict=True) if not is_first and path not in kept]

@@ -396,7 +396,8 @@ def test_keeping_every_so_many_keeps_the_newest_and_the_best_too(stores):
     run = run_with(stores, "first", [None, 9.0, 1.0, None, 2.0, None])
     left = folder_of(run, 20).parent / ".00000099.0123456789abcdef.tmp"
     left.mkdir()  # left by a process that was killed
-    assert [int(path.name) for path in keep_every(run, 40)] == [20, 30]
+    assert [int(path.name) for path in keep_every(run, 40, recent=3)] == [20]
+    assert [int(path.name) for path in keep_every(run, 40)] == [30]
     assert sorted(os.listdir(run / "checkpoints")) == ["00000000", "00000010", "00000040", "00000050"]
     assert keep_every(run, 40) == []
     assert keep_every(stores / "nothing", 3) == []

@@ -68,9 +68,15 @@ def test_loop_plays_learns_and_saves_checkpoints(whole: Path) -> None:
     _, card = load(all_of(whole)[-1], GAME)
     assert (card.games, card.step, card.game) == (GAMES, GAMES, "tic_tac_toe")
     assert card.configuration["selfplay"]["simulations"] == 6
-    assert [path.name for path in all_of(whole)] == ["00000000", "00000016", "00000032"]  # of every second iteration
-    assert len({verify(path).weights for path in all_of(whole)}) == 3
+    assert [int(path.name) for path in all_of(whole)] == [0, 8, 16, 24, 32]
+    assert len({verify(path).weights for path in all_of(whole)}) == 5
     assert [path.name for path in sorted((whole / "state").iterdir())] == ["000003", "000004"]
+
+
+def test_old_checkpoints_go_but_every_so_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("train.loop.RECENT", 1)
+    run(tmp_path / "run", GAMES)
+    assert [int(path.name) for path in all_of(tmp_path / "run")] == [0, 16, 32]  # of every second iteration
 
 
 def test_command_on_a_card_makes_the_same_configuration_and_budget(whole: Path) -> None:
@@ -206,7 +212,7 @@ def test_games_and_state_lost_together_are_made_again_by_a_checkpoint_that_was_d
     (folder / "state" / "000004" / "tensors.safetensors").write_bytes(b"")
     log = folder / "games" / "000003.log"
     log.write_bytes(log.read_bytes()[:-20])
-    assert not (folder / "checkpoints" / "00000024").exists()
+    shutil.rmtree(folder / "checkpoints" / "00000024")
     run(folder, GAMES)
     assert_same(folder, whole)
 

@@ -61,6 +61,8 @@ from train.window import Checked, Window, check
 
 T = TypeVar("T")
 
+RECENT = 10
+"""Newest checkpoints that are kept: a player that was named after one of them is loaded a little later, in another process."""
 VALIDATED = 2048
 """Positions of the newest games at most on which the network is validated."""
 
@@ -231,9 +233,8 @@ class Loop:
         )
         save(path, self.learner.mean, card, overwrite=True)
         self._net = verify(path).short
-        keep_every(
-            self.run.folder, self.config.keep * self.config.games, path
-        )  # newer ones may lie there, of a lost state
+        # `path` may not be the newest: others may lie there, of a lost state
+        keep_every(self.run.folder, self.config.keep * self.config.games, path, RECENT)
 
     # ── the parts of an iteration ──
 
