@@ -68,7 +68,7 @@ def best(run: StrPath) -> Path:
 
 
 def keep_every(run: StrPath, n: int, current: Path | None = None, recent: int = 1) -> list[Path]:
-    """Remove a run's checkpoints but the first one at or beyond each multiple of n, the `recent` newest, the best and `current`; returns
+    """Remove a run's checkpoints but the first one at or beyond each multiple of n, the `recent` newest, the best and `current`; gives
     the removed."""
     if n < 1:
         raise UserError(f"keep_every: expected 1 or more, got {n}")
