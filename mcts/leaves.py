@@ -126,7 +126,7 @@ def leaves(rules: Rules, variant: Variant) -> Leaves:
             lane.utility[(lane.mover + seat) % players] += share * relative[seat]
 
     def set_priors(node: Node, edges: Edges, logits: Floats, renamed: Array, temperature: float) -> None:
-        """Softmax over the node's actions."""
+        """Softmax of logits / temperature over the node's actions."""
         first, mover = node.edges, node.mover
         highest = -np.inf
         for edge in range(first, first + node.count):

@@ -45,21 +45,20 @@ class PUCT(SearchSettings):
     """Visits at which exploration begins to grow. AlphaZero: 19652."""
     fpu: float = 0.2
     """By how much an action not yet tried is estimated below its node, once all others have been tried. KataGo: 0.2."""
-
     prior_temperature: float = 1.0
     """Priors are flattened to P^(1/T) in the whole tree; for play, with a network whose policy is sharp. Leela Chess Zero: 1.36."""
 
     # ── at an explored root ──
     fpu_root: float = 0.0
-    """`fpu` there. KataGo: 0 where there is noise."""
+    """`fpu` at an explored root. KataGo: 0 where there is noise."""
     noise: float = 0.25
-    """The share of Dirichlet noise in the priors. AlphaZero: 0.25."""
+    """At an explored root, the share of Dirichlet noise in the priors. AlphaZero: 0.25."""
     noise_total: float = 10.83
     """The sum of the noise's parameters α over the legal actions. KataGo: 10.83, which is 0.03 on 361 points."""
     policy_temperature: float = 1.1
-    """Its priors are flattened to P^(1/T). KataGo: 1.1."""
+    """Priors of an explored root are flattened to P^(1/T), beside `prior_temperature`. KataGo: 1.1."""
     forced: float = 2.0
-    """An action once tried is given at least √(k P N) visits; the target is pruned of them. 0: neither. KataGo: 2."""
+    """At an explored root, an action once tried gets at least √(k P N) visits; the target is pruned of them. 0: neither. KataGo: 2."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -40,10 +40,10 @@ def parse_size(kind: str, text: str, meaning: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def choose_precision(precision: str, has_bf16: bool) -> str:
-    """`fp32` or `bf16`; auto is bf16 where `has_bf16`."""
+def choose_precision(precision: str, prefers_bf16: bool) -> str:
+    """`fp32` or `bf16`; auto is bf16 where `prefers_bf16`."""
     if precision not in PRECISIONS:
         raise UserError(
             f"precision: expected one of {', '.join(PRECISIONS)}, got '{precision}'{nearest(precision, PRECISIONS)}"
         )
-    return ("bf16" if has_bf16 else "fp32") if precision == "auto" else precision
+    return ("bf16" if prefers_bf16 else "fp32") if precision == "auto" else precision

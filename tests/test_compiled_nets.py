@@ -20,13 +20,13 @@ from base.errors import UserError
 from base.native import call_native
 from games import load
 from nets import CannotCompile, CompiledNet, Inference, make_net
-from nets.compiled import instructions, packing, vectors
+from nets.compiled import instructions, packing, vectors, winograd
 from nets.compiled.compiled_net import sample
 from nets.compiled.form import apply_form
 from nets.compiled.forward import forward_for
-from nets.compiled.instructions import SETS, available, choose, has_bf16
+from nets.compiled.instructions import SETS, available, choose, has_bf16, multiplies_bf16_twice_as_fast
 from nets.compiled.reference import Reference
-from nets.compiled.winograd import SIDES, WORTH, cut_of, matrices, prefers_bf16, share
+from nets.compiled.winograd import SIDES, WORTH, cut_of, matrices, prefers_bf16
 from nets.folding import Weights
 from nets.heads import Outcome
 from nets.inference import cpu_has_bf16
@@ -44,6 +44,7 @@ GAMES = [
     "backgammon",
     "nim",
     "dots_and_boxes:players=3",
+    "hearts",
     "tree:cooperation.json",
     "column",
 ]
@@ -121,7 +122,7 @@ def test_a_compiled_net_computes_what_torch_does(name, text, precision, which):
     close(CompiledNet.of_net(net, game, precision, which)(observations), by_torch(net, observations), precision)
 
 
-@pytest.mark.parametrize("name", ["tic_tac_toe", "othello:size=6", "backgammon", "column"])
+@pytest.mark.parametrize("name", ["tic_tac_toe", "othello:size=6", "hearts", "backgammon", "column"])
 @pytest.mark.parametrize("text", NETS)
 @pytest.mark.parametrize("which", ["avx2", "neon", "portable"])
 def test_every_instruction_set_computes_what_torch_does(name, text, which):
@@ -137,7 +138,7 @@ def test_interpreted_and_compiled_code_agree(text):
     net = CompiledNet.of_net(random_net(text, game), game, "fp32", "portable")
     observation = planes(game, 1)
     logits, utilities = np.zeros(game.actions, np.float32), np.zeros(game.players, np.float32)
-    forward = forward_for(*game.rules.observation[1:], choose("portable"), False)
+    forward = forward_for(game.rules.observation[2], None, choose("portable"), False)
     forward(net.weights, net.scratch(), observation[0], logits, utilities)  # plain Python
     close((logits[None], utilities[None]), net(observation), "fp32")
 
@@ -236,7 +237,7 @@ def test_threads_share_one_compiled_net():
     assert wrong == []
 
 
-def test_code_depends_on_board_size_precision_and_instructions_only():
+def test_code_depends_on_board_width_tiles_precision_and_instructions_only():
     small, large = compiled_tic_tac_toe("resnet:1x5"), compiled_tic_tac_toe("resnet:2x24,pool=on")
     other = CompiledNet.of_net(random_net("mlp:1x18", load("nim")), load("nim"))
     assert small.address == large.address
@@ -251,6 +252,10 @@ def test_an_edit_of_the_vector_code_makes_new_keys(monkeypatch):
     assert vectors.row((3,), 2, False).content_key != before
     monkeypatch.setattr(vectors, "_SOURCE", b"edited")
     assert vectors.row((3,), 1, False).content_key != before
+    gathered = winograd._gather(4).content_key
+    assert winograd._gather(3).content_key != gathered
+    monkeypatch.setattr(winograd, "_SOURCE", b"edited")
+    assert winograd._gather(4).content_key != gathered
 
 
 def test_observations_may_lie_in_memory_as_they_like():
@@ -319,8 +324,28 @@ def test_the_fastest_set_of_this_cpu_is_the_default_and_the_environment_override
         choose()
 
 
+def test_auto_is_bf16_where_it_is_faster():
+    """Winograd's products are in fp32, and only of 3×3 convolutions on boards that tiles suit."""
+    expected = {"resnet:1x24": ("fp32", "fp32"), "mlp:1x18": ("fp32", "bf16")}
+    for text, (on_intel, on_amd) in expected.items():
+        game = load("othello")
+        net = CompiledNet.of_net(random_net(text, game), game, instructions="avx512")
+        assert net.precision == (on_amd if multiplies_bf16_twice_as_fast(SETS["avx512"]) else on_intel)
+
+
+@pytest.mark.parametrize(("precision", "which"), [*FORMS, ("fp32", "avx2"), ("fp32", "portable")])
+@pytest.mark.parametrize("name", ["tic_tac_toe", "othello:size=6"])
+def test_what_is_not_a_number_is_seen(name, precision, which):
+    game = load(name)
+    net = CompiledNet.of_net(random_net("resnet:1x24", game), game, precision, which)
+    observations = planes(game, 2)
+    observations[0, 0, 1, 1] = np.nan
+    logits, utilities = net(observations)
+    assert np.isnan(logits[0]).any() and np.isfinite(logits[1]).all() and np.isfinite(utilities[1]).all()
+
+
 def test_bf16_needs_a_cpu_that_computes_with_it():
-    assert compiled_tic_tac_toe().precision == ("bf16" if prefers_bf16(choose(), 3, 3) else "fp32")
+    assert compiled_tic_tac_toe().precision == ("bf16" if prefers_bf16(choose(), None, 3, 3) else "fp32")
     assert cpu_has_bf16() >= WITH_BF16
     with pytest.raises(
         CannotCompile, match=r"expected a CPU with avx512_bf16 or AMX for bf16 \(portable is used here\)"
@@ -367,7 +392,7 @@ def test_tiles_cover_the_board_and_save_products_or_are_not_used(which):
             assert (
                 0 <= cut.rows * cut.side - rows - 1 < cut.side and 0 <= cut.columns * cut.side - columns - 1 < cut.side
             )
-            assert share(cut, rows + 1, columns + 1) <= WORTH and not which.is_portable
+            assert cut.share(rows + 1, columns + 1) <= WORTH and not which.is_portable
 
 
 @pytest.mark.parametrize("blocks", range(1, 12))

@@ -6,8 +6,9 @@
 A search's kernel calls `net.address`, the compiled code for one position, with `net.weights` and a `net.scratch()`.
 
 In dependency order: `program` (a network as data), `instructions` (instruction sets), `vectors` (LLVM vector code), `layers` and
-`portable` (the operations with it and without), `forward` (all operations of a network), `form` (what kinds of networks provide) with
-`heads`, `resnet` and `mlp`, `packing` and `reference` (what is made of a form), `compiled_net` (the class).
+`portable` (the operations with it and without), `winograd` and `tiles` (convolutions in fewer products, by AMX), `forward` (all
+operations of a network), `form` (what kinds of networks provide) with `heads`, `resnet` and `mlp`, `packing` and
+`reference` (what is made of a form), `compiled_net` (the class).
 """
 
 from nets.compiled.compiled_net import CompiledNet

@@ -17,7 +17,7 @@ from nets.compiled.instructions import Instructions, choose, has_bf16
 from nets.compiled.packing import Packer
 from nets.compiled.program import PackedWeights, aligned
 from nets.compiled.reference import Reference
-from nets.compiled.winograd import prefers_bf16
+from nets.compiled.winograd import WINDOW, Cut, cut_of, prefers_bf16
 from nets.folding import Floats, Weights
 from nets.names import Precision, choose_precision
 from nets.outcome import OutcomeLayout
@@ -36,23 +36,29 @@ class CompiledNet:
     address: int
     """Of the compiled code (`base/native.py`): (weights, scratch, observation, logits, utilities) for one position, observation float32
     [channels, rows, columns], logits float32 [A] over the mover's numbers of the actions, utilities float32 [P] relative to the mover.
-    One for each size of board, precision and instruction set, whatever the network."""
+    One for each width of the board, cut, precision and instruction set, whatever the network."""
     weights: PackedWeights
     """Its first argument."""
 
     def __init__(
-        self, weights: PackedWeights, words: int, game: Game, precision: str, instructions: Instructions
+        self,
+        weights: PackedWeights,
+        words: int,
+        game: Game,
+        precision: str,
+        instructions: Instructions,
+        cut: Cut | None,
     ) -> None:
         """`of` makes one."""
         self.weights, self.precision, self.instructions = weights, precision, instructions.name
         self.observation, self.actions, self.players = game.rules.observation, game.actions, game.players
         self._words = words
         self._spare: list[Floats] = []
-        self.address = self._address(instructions, precision == "bf16")
+        self.address = self._address(cut, instructions, precision == "bf16")
         self._batch = compiled(_evaluate_batch)
 
-    def _address(self, instructions: Instructions, half: bool) -> int:
-        key = *self.observation[1:], instructions, half
+    def _address(self, cut: Cut | None, instructions: Instructions, half: bool) -> int:
+        key = self.observation[2], cut, instructions, half
         if key not in _addresses:
             answer = np.zeros(self.actions, np.float32), np.zeros(self.players, np.float32)
             arguments = self.weights, self.scratch(), np.zeros(self.observation, np.float32), *answer
@@ -75,13 +81,18 @@ class CompiledNet:
         reference in numpy: then `nets.Inference` is the way.
         """
         chosen = choose(instructions)
-        resolved = choose_precision(precision, prefers_bf16(chosen, *game.rules.observation[1:]))
+        board = game.rules.observation[1:]
+        convolves = any(each.shape[2:] == (WINDOW, WINDOW) for each in weights.values())
+        cut = cut_of(*board, chosen) if convolves else None
+        resolved = choose_precision(precision, prefers_bf16(chosen, cut, *board))
         if resolved == "bf16" and not has_bf16(chosen):
             raise CannotCompile(f"{text}: expected a CPU with avx512_bf16 or AMX for bf16 ({chosen.name} is used here)")
         outcome = OutcomeLayout.of(game.rules)
-        packer = Packer(Weights(weights), game.rules, outcome, chosen, resolved == "bf16")
+        if resolved == "bf16":
+            cut = None
+        packer = Packer(Weights(weights), game.rules, outcome, chosen, resolved == "bf16", cut)
         apply_form(text, packer)
-        net = cls(packer.packed(), packer.scratch, game, resolved, chosen)
+        net = cls(packer.packed(), packer.scratch, game, resolved, chosen, cut)
         net._check(weights, text, outcome)
         return net
 
@@ -134,7 +145,7 @@ def sample(shape: tuple[int, int, int], count: int) -> Floats:
     return found
 
 
-_addresses: dict[tuple[int, int, Instructions, bool], int] = {}
+_addresses: dict[tuple[int, Cut | None, Instructions, bool], int] = {}
 
 
 def _evaluate_batch(address: Any, weights: Any, scratch: Any, observations: Any, logits: Any, utilities: Any) -> None:

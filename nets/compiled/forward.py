@@ -25,8 +25,7 @@ from nets.compiled.program import (
     VECTOR,
     WINOGRAD,
 )
-from nets.compiled.winograd import convolution as convolution_of
-from nets.compiled.winograd import cut_of
+from nets.compiled.winograd import Cut, operation
 
 Forward = Callable[[Any, Any, Any, Any, Any], None]
 
@@ -36,23 +35,23 @@ _PORTABLE = Layers(
 
 
 def nothing(weights: Any, scratch: Any, op: Any) -> None:
-    """For operations that no program for these instructions has."""
+    """For operations that no such program has."""
 
 
 _NO_TILES = TiledLayers(nothing, nothing, nothing)
 
 
 @functools.cache
-def forward_for(rows: int, columns: int, instructions: Instructions, half: bool) -> Forward:
-    """For boards of this size: forward(weights, scratch, observation, logits, utilities), plain Python to be compiled.
+def forward_for(columns: int, cut: Cut | None, instructions: Instructions, half: bool) -> Forward:
+    """For boards of so many columns that are cut so: forward(weights, scratch, observation, logits, utilities), plain Python to be
+    compiled.
 
     `weights` is `PackedWeights`, the observation float32 [channels, rows, columns]. Written are policy logits [A] over the mover's
     numbers of the actions, and utilities [P] relative to the mover.
     """
     used = _PORTABLE if instructions.is_portable else layers(columns, instructions, half)
     planes, vector, convolution, dense, pool, spread = used
-    cut = None if half else cut_of(rows, columns, instructions)
-    winograd = nothing if cut is None else convolution_of(cut, instructions)
+    winograd = nothing if cut is None else operation(cut, instructions)
     tiled, configure, restore = tiled_layers() if instructions.has_tiles and half else _NO_TILES
 
     def forward(packed: Any, scratch: Any, observation: Any, logits: Any, utilities: Any) -> None:

@@ -54,23 +54,31 @@ class Instructions:
         """A convolution's blocks of output channels, as they are computed together."""
         if self.is_portable:
             return [blocks]
-        widest, found = len(self.positions), []
+        found = []
         while blocks:
-            # Three at once only at the end: 2 + 3, never 3 + 1 + 1, because one block alone keeps the CPU waiting.
-            found.append(blocks if blocks <= widest else min(2, widest))
+            found.append(together(blocks, len(self.positions)))
             blocks -= found[-1]
         return found
-
-    def cut(self, positions: int, blocks: int) -> tuple[int, ...]:
-        """So many positions in as few parts as there can be, about equally long, each computed together with so many blocks."""
-        parts = -(-positions // self.positions[blocks - 1])
-        return tuple((positions + part) // parts for part in range(parts))
 
     def dense_tiles(self, blocks: int) -> list[int]:
         """The same for a dense layer."""
         if self.is_portable:
             return [blocks]
         return [self.dense] * (blocks // self.dense) + [1] * (blocks % self.dense)
+
+    def cut(self, positions: int, blocks: int) -> tuple[int, ...]:
+        """So many positions (or tiles, `winograd.py`) in as few parts as there can be, about equally long, each of them computed
+        together for so many blocks of outputs."""
+        parts = -(-positions // self.positions[blocks - 1])
+        return tuple((positions + part) // parts for part in range(parts))
+
+
+def together(left: int, widest: int) -> int:
+    """How many of the blocks left are computed together. Also a part of kernels.
+
+    Three only at the end: 2 + 3, never 3 + 1 + 1, because one block alone keeps the CPU waiting.
+    """
+    return left if left <= widest else min(2, widest)
 
 
 SETS = {

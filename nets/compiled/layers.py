@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from nets.compiled import portable, tiles, vectors
-from nets.compiled.instructions import Instructions
+from nets.compiled.instructions import Instructions, together
 from nets.compiled.program import BLOCK
 
 
@@ -64,16 +64,16 @@ def _convolution(columns: int, instructions: Instructions, half: bool) -> Callab
 
     def convolution(weights: Any, scratch: Any, op: Any) -> None:
         block = 0
-        while block < op.blocks:  # as `Instructions.tiles` has it
-            left = op.blocks - block
+        while block < op.blocks:
+            blocks = together(op.blocks - block, widest)
             for y in range(op.rows):
-                if left == 3:
+                if blocks == 3:
                     three(weights, scratch, op, block, y)
-                elif left >= 2:
+                elif blocks == 2:
                     two(weights, scratch, op, block, y)
                 else:
                     one(weights, scratch, op, block, y)
-            block += 3 if left == 3 else min(left, 2)
+            block += blocks
 
     return convolution
 

@@ -35,7 +35,7 @@ from nets.compiled.program import (
     aligned,
 )
 from nets.compiled.tiles import MOST, TILE
-from nets.compiled.winograd import WINDOW, cut_of, transformed
+from nets.compiled.winograd import WINDOW, Cut, transformed
 from nets.folding import Floats, Weights
 from nets.outcome import OutcomeLayout
 
@@ -54,7 +54,7 @@ class Place:
     channels: int
     half: bool
     padded: bool = False
-    """There is a column of zeros at either end of each row, or zeros all around."""
+    """There is a column of zeros at either end of each row, or zeros on all sides for Winograd's tiles."""
     pooled: bool = False
     """A vector of means, then from the next whole block on maxima."""
     tiled: bool = False
@@ -85,19 +85,26 @@ class Packer:
     """`form.FormLayers` that writes a program. `packed()` is the result, `scratch` how many words it needs."""
 
     def __init__(
-        self, weights: Weights, rules: Rules, outcome: OutcomeLayout, instructions: Instructions, half: bool
+        self,
+        weights: Weights,
+        rules: Rules,
+        outcome: OutcomeLayout,
+        instructions: Instructions,
+        half: bool,
+        cut: Cut | None,
     ) -> None:
+        """`cut`: 3×3 convolutions are taken by Winograd's products."""
         self._weights, self._outcome, self._instructions, self._half = weights, outcome, instructions, half
         self._observation, self._actions = rules.observation, rules.actions
         self._program: list[dict[str, int]] = []
         self._packed: list[Floats] = []
         self._words = 0
         self._free: list[Place] = []
-        self._sums: list[dict[str, int]] = []
+        self._summing: list[dict[str, int]] = []
         self._tiled: list[dict[str, int]] = []
         self._winograd: list[dict[str, int]] = []
         self._has_tiles = half and instructions.has_tiles
-        self._cut = None if half else cut_of(*rules.observation[1:], instructions)
+        self._cut = cut
         self.scratch = 0
         if self._has_tiles:
             self._saved = self._reserve(BLOCK)
@@ -107,19 +114,19 @@ class Packer:
         self._weights.finish()
         if self._has_tiles:
             self._write(RESTORE, source=self._saved)
-            products = self._reserve(MOST * TILE)
+            room = self._reserve(MOST * TILE)
             for op in self._tiled:
-                op["vector"] = products
+                op["vector"] = room
         if self._winograd and self._cut is not None:
             each = self._cut.window**2 * self._cut.tiles
-            inputs = self._reserve(each * max(_whole_blocks(op["words"]) for op in self._winograd))
-            sums = self._reserve(each * BLOCK * len(self._instructions.positions))
+            inputs = self._reserve(each * max(_whole_blocks(op["channels"]) for op in self._winograd))
+            products = self._reserve(each * BLOCK * len(self._instructions.positions))
             for op in self._winograd:
-                op["vector"], op["sums"] = inputs, sums
-        widest = max((op["blocks"] for op in self._sums), default=0)
-        sums = self._reserve(BLOCK * widest)
-        for op in self._sums:
-            op["vector"] = sums
+                op["vector"], op["products"] = inputs, products
+        widest = max((op["blocks"] for op in self._summing), default=0)
+        room = self._reserve(BLOCK * widest)
+        for op in self._summing:
+            op["vector"] = room
         program = np.zeros(len(self._program), OPERATION)
         for i, op in enumerate(self._program):
             for name, value in op.items():
@@ -213,7 +220,7 @@ class Packer:
             place = self._vector(outputs, half)
             dense = self._dense_weights(weight, x, blocks)
             op = self._write(DENSE, source=x.at, target=place.at, words=x.words, weights=dense, **common)
-            self._sums.append(op)
+            self._summing.append(op)
             return place
         window_rows, window_columns = weight.shape[2:]
         assert x.padded or window_columns == 1, f"{name}: its input has no zeros beside the board"
@@ -223,34 +230,29 @@ class Packer:
             self._free.append(x)
         else:
             place = self._activations(x.rows, x.columns, outputs, half, window_rows * window_columns > 1)
-        is_winograd = self._cut is not None and window_rows == window_columns == WINDOW
-        kind, kept = (
-            (TILED, self._tiled)
-            if x.tiled
-            else (WINOGRAD, self._winograd)
-            if is_winograd
-            else (CONVOLUTION, self._sums)
-        )
+        common |= {**_source(x), **_target(place), "added": -1 if add is None else add.at}
+        if self._cut is not None and window_rows == window_columns == WINDOW:
+            numbers = self._winograd_weights(weight, self._cut, blocks)
+            self._winograd.append(self._write(WINOGRAD, weights=numbers, channels=inputs, **common))
+            return place
         op = self._write(
-            kind,
-            **_source(x),
-            **_target(place),
-            added=-1 if add is None else add.at,
-            weights=self._convolution_weights(weight, x, blocks, is_winograd),
+            TILED if x.tiled else CONVOLUTION,
+            weights=self._convolution_weights(weight, x, blocks),
             window_rows=window_rows,
             window_columns=window_columns,
-            words=inputs,
             **common,
         )
-        kept.append(op)
+        (self._tiled if x.tiled else self._summing).append(op)
         return place
 
-    def _convolution_weights(self, weight: Floats, x: Place, blocks: int, is_winograd: bool) -> int:
+    def _winograd_weights(self, weight: Floats, cut: Cut, blocks: int) -> int:
+        numbers = transformed(weight, cut.side)
+        padded = np.zeros((*numbers.shape[:2], BLOCK * blocks), np.float32)
+        padded[:, :, : len(weight)] = numbers
+        return self._pack_tiles(padded.reshape(-1, BLOCK * blocks), self._instructions.tiles(blocks), half=False)
+
+    def _convolution_weights(self, weight: Floats, x: Place, blocks: int) -> int:
         outputs, inputs, rows, columns = weight.shape
-        if is_winograd and self._cut is not None:
-            padded = np.zeros((self._cut.window**2 * inputs, BLOCK * blocks), np.float32)
-            padded[:, :outputs] = transformed(weight, self._cut.side).reshape(-1, outputs)
-            return self._pack_tiles(padded, self._instructions.tiles(blocks), half=False)
         padded = np.zeros((rows, columns, x.step * x.per_word, BLOCK * blocks), np.float32)
         padded[:, :, :inputs, :outputs] = weight.transpose(2, 3, 1, 0)
         flat = padded.reshape(-1, BLOCK * blocks)

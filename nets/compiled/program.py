@@ -6,7 +6,7 @@ or outputs. `packing.py` writes the list.
 All places and sizes are counted in words of four bytes: one float32, or two bf16 numbers ("halves"), the lower one first.
 Activations are laid out as [row][column][channel], channels padded to whole blocks of 16. Where a 3×3 window reads them, each row
 has one more column of zeros at either end; for AMX one column between rows, a row of zeros above and below, and channels padded to 32
-(`tiles.py`); for Winograd's way a frame of zeros (`winograd.py`).
+(`tiles.py`); where Winograd's products are taken, zeros on all sides of the board (`winograd.py`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ BLOCK = 16  # channels that are computed together
 # kinds of operations: what each one reads of `OPERATION`'s fields stands behind it
 PLANES = 0  # observation -> activations: target, target_row, target_step, rows, columns, channels
 VECTOR = 1  # observation -> one vector: target, channels (how many numbers)
-CONVOLUTION = 2  # activations -> activations: everything but channels, vector
-DENSE = 3  # vector -> vector: source, words, target, weights, bias, blocks, relu, is_half, is_full
+CONVOLUTION = (
+    2  # activations -> activations: everything but channels, words, products; vector (room for sums) in plain loops
+)
+DENSE = (
+    3  # vector -> vector: source, words, target, weights, bias, blocks, relu, is_half, is_full; vector as CONVOLUTION
+)
 POOL = 4  # activations -> the mean of each channel, then the maximum of each: is_half
 SPREAD = 5  # activations += vector, at each position: target, vector, is_half
 LOGITS = 6  # a vector, or planes, -> logits from `target` on: source, source_step, rows (cells), channels (planes)
@@ -30,7 +34,7 @@ TILED = 8  # a convolution by AMX: as CONVOLUTION, and vector (room for sums)
 CONFIGURE = 9  # before the first TILED: target (room for what was set up before)
 RESTORE = 10  # behind the last operation: source
 WINOGRAD = (
-    11  # a 3×3 convolution in fewer products: as CONVOLUTION, words (inputs), vector and sums (room for both sides)
+    11  # fp32, as CONVOLUTION without the window; channels (inputs), vector and products (room for both, transformed)
 )
 
 FIELDS = (
@@ -43,7 +47,7 @@ FIELDS = (
     "target_step",
     "added",  # activations that a convolution adds, laid out as its target is; -1: none
     "vector",
-    "sums",
+    "products",
     "weights",
     "bias",
     "rows",
@@ -52,7 +56,7 @@ FIELDS = (
     "blocks",  # blocks of output channels
     "window_rows",
     "window_columns",
-    "words",  # inputs
+    "words",  # inputs of a dense layer
     "relu",
     "is_half",  # the source is bf16, and so are the weights
     "is_full",  # the target is float32

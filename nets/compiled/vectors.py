@@ -12,9 +12,8 @@ The arguments of an intrinsic are the arrays `weights` and `scratch`, then place
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +43,14 @@ _PAIRS = ir.VectorType(_BFloat(), 2 * BLOCK)
 _ZERO = ir.Constant(_VECTOR, [0.0] * BLOCK)
 
 
-def row(columns: tuple[int, ...], blocks: int, half: bool, alone: bool = False) -> Any:
+def row(columns: tuple[int, ...], blocks: int, half: bool, only_products: bool = False) -> Any:
     """One board row × `blocks` blocks of output channels of a convolution, added, rectified and stored.
 
-    `columns`: the row cut into positions that are computed together. `half`: source, weights, `added` and target are bf16. `alone`:
-    the sums of products as they are; bias, added, relu and full do not count.
+    `columns`: the row cut into positions that are computed together. `half`: source, weights, `added` and target are bf16.
+    `only_products`: of fp32, the sums of products as they are, whatever bias, added, relu and full say.
     """
+
+    assert not (half and only_products)
 
     def emit(
         code: Code,
@@ -73,7 +74,7 @@ def row(columns: tuple[int, ...], blocks: int, half: bool, alone: bool = False) 
             sums = {each: code.variable() for each in tile}
             steps = [code.number(first + position) for position in range(count)]
             for block in range(blocks):
-                start = _ZERO if alone else code.load(code.weights, bias, BLOCK * block)
+                start = _ZERO if only_products else code.load(code.weights, bias, BLOCK * block)
                 for position in range(count):
                     code.store_variable(sums[position, block], start)
             with code.loop(window_rows) as window_row, code.loop(words) as word:
@@ -85,7 +86,7 @@ def row(columns: tuple[int, ...], blocks: int, half: bool, alone: bool = False) 
                     value = code.broadcast(code.add(here, code.multiply(source_step, steps[position])))
                     for block in range(blocks):
                         code.accumulate(sums[position, block], value, factors[block], half)
-            for position, block in tile if not alone else ():
+            for position, block in () if only_products else tile:
                 offset = code.multiply(target_step, steps[position])
                 with code.when("!=", added, -1):
                     more = code.load_numbers(code.add(added, offset), block, half)
@@ -98,7 +99,7 @@ def row(columns: tuple[int, ...], blocks: int, half: bool, alone: bool = False) 
                 code.store_numbers(code.read(sums[position, block]), place, block, half, full)
             first += count
 
-    return intrinsic_of(emit, 12, _SOURCE, "row", columns, blocks, half, alone)
+    return intrinsic_of(emit, 12, _SOURCE, "row", columns, blocks, half, only_products)
 
 
 def dense(blocks: int, ways: int, half: bool) -> Any:
@@ -291,56 +292,32 @@ class Code:
         """variable += a · b; of halves, the sum of both products."""
         total = self.read(variable)
         if half:
-            name, kind = "llvm.x86.avx512bf16.dpbf16ps.512", _PAIRS
-            operands = [total, self.builder.bitcast(a, kind), self.builder.bitcast(b, kind)]
+            operands = [total, self.builder.bitcast(a, _PAIRS), self.builder.bitcast(b, _PAIRS)]
+            self.store_variable(variable, self._call("llvm.x86.avx512bf16.dpbf16ps.512", operands))
         else:
-            name, kind, operands = "llvm.fmuladd.v16f32", _VECTOR, [a, b, total]
-        function = ir.FunctionType(_VECTOR, [each.type for each in operands])
-        call = self.builder.call(cgutils.get_or_insert_function(self.builder.module, function, name), operands)
-        self.store_variable(variable, call)
-
-    def transformed(self, matrix: Sequence[Sequence[Fraction]], column: Sequence[Any]) -> list[Any]:
-        """The matrix times a column of vectors. Two rows that differ in some signs alone share their work: they are the sum and the
-        difference of what they have in common and of the rest."""
-        found: list[Any] = []
-        while len(found) < len(matrix):
-            row, following = matrix[len(found)], matrix[min(len(found) + 1, len(matrix) - 1)]
-            pairs = list(zip(row, following, strict=True))
-            if row != following and all(abs(a) == abs(b) for a, b in pairs):
-                same = self._combined([a if a == b else Fraction(0) for a, b in pairs], column)
-                rest = self._combined([a if a != b else Fraction(0) for a, b in pairs], column)
-                found += [self.builder.fadd(same, rest), self.builder.fsub(same, rest)]
-            else:
-                found.append(self._combined(row, column))
-        return found
-
-    def _combined(self, factors: Sequence[Fraction], column: Sequence[Any]) -> Any:
-        """Σ factor · vector; a factor of 1 begins the sum, where there is one."""
-        terms = sorted((factor != 1, abs(factor) != 1, i) for i, factor in enumerate(factors) if factor)
-        first = terms[0][2]
-        total = column[first] if factors[first] == 1 else self.scaled(column[first], float(factors[first]))
-        for _, _, i in terms[1:]:
-            factor = float(factors[i])
-            if abs(factor) == 1:
-                total = (self.builder.fadd if factor > 0 else self.builder.fsub)(total, column[i])
-            else:
-                total = self.multiply_add(column[i], ir.Constant(_VECTOR, [factor] * BLOCK), total)
-        return total
-
-    def scaled(self, vector: Any, factor: float) -> Any:
-        return self.builder.fmul(vector, ir.Constant(_VECTOR, [factor] * BLOCK))
+            self.store_variable(variable, self.multiply_add(a, b, total))
 
     def multiply_add(self, a: Any, b: Any, total: Any) -> Any:
         """a · b + total"""
-        function = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-        name = "llvm.fmuladd.v16f32"
-        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, function, name), [a, b, total])
+        return self._call("llvm.fmuladd.v16f32", [a, b, total])
+
+    def _call(self, name: str, operands: list[Any]) -> Any:
+        function = ir.FunctionType(_VECTOR, [each.type for each in operands])
+        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, function, name), operands)
+
+    def all(self, number: float) -> Any:
+        """The number 16 times."""
+        return ir.Constant(_VECTOR, [number] * BLOCK)
 
     def sum(self, a: Any, b: Any) -> Any:
         return self.builder.fadd(a, b)
+
+    def difference(self, a: Any, b: Any) -> Any:
+        return self.builder.fsub(a, b)
 
     def larger(self, a: Any, b: Any) -> Any:
         return self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a)
 
     def rectified(self, vector: Any) -> Any:
-        return self.larger(_ZERO, vector)
+        """Not a number stays what it is: a fault must be seen."""
+        return self.builder.select(self.builder.fcmp_ordered("<", vector, _ZERO), _ZERO, vector)

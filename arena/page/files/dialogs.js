@@ -56,9 +56,11 @@ export async function newGame(initial, opened) {
   const places = el("div");
   const position = el("input", { placeholder: "in the game's own notation; empty: the usual start", "aria-label": "position" });
   const wrong = el("p", { class: "wrong" });
-  let chosen = null, filled = null, asked = 0;
-  const seats = async () => {
+  const analyse = el("button", { onclick: () => start(true) }, "Analyse"), play = el("button", { class: "first", onclick: () => start(false) }, "Play");
+  let chosen = null, asked = 0;
+  const fill = async () => {
     const mine = ++asked;
+    analyse.disabled = play.disabled = true; // until the players that can be chosen are shown
     wrong.textContent = "";
     places.replaceChildren();
     chosen = null;
@@ -83,25 +85,25 @@ export async function newGame(initial, opened) {
       );
     } catch (error) {
       if (mine === asked) wrong.textContent = error.message;
+    } finally {
+      if (mine === asked) analyse.disabled = play.disabled = false;
     }
   };
-  const fill = () => (filled = seats());
   field.select.onchange = () => {
     field.fill();
     fill();
   };
   field.options.addEventListener("change", fill);
-  const start = async (analyse) => {
-    await filled; // the players that would be shown
-    const given = { game: field.text(), analyse };
-    if (!analyse && chosen) given.seats = chosen;
+  const start = (analysed) => {
+    const given = { game: field.text(), analyse: analysed };
+    if (!analysed && chosen) given.seats = chosen;
     if (position.value.trim()) given.position = position.value.trim();
     begin(given, opened);
   };
   show(
     el("h3", {}, "New game"),
     row("game", field.select), el("p", {}, el("label"), field.about), field.options, places, row("position", position), wrong,
-    el("p", { class: "actions" }, el("button", { onclick: () => $("dialog").close() }, "Cancel"), el("button", { onclick: () => start(true) }, "Analyse"), el("button", { class: "first", onclick: () => start(false) }, "Play"))
+    el("p", { class: "actions" }, el("button", { onclick: () => $("dialog").close() }, "Cancel"), analyse, play)
   );
   await fill();
 }
