@@ -69,7 +69,7 @@ def test_checkpoints_of_a_run_get_their_elo_and_reference_players_play_once(here
     measured(folder, 16, said)
     assert sum(line.startswith("12 games between the reference players") for line in said) == 1
     cards = {path.name: read_card(path).elo for path in all_of(folder)}
-    assert list(cards) == ["00000000", "00000016"] and cards["00000000"] is not None
+    assert list(cards) == ["00000000", "00000008", "00000016"] and cards["00000000"] is not None
     elo = cards["00000016"]
     assert elo is not None and elo.low < elo.value < elo.high
     assert any(f"Elo {elo}" in line for line in said)

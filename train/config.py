@@ -70,7 +70,7 @@ class Config:
     mixed: bool = False
     """Nodes of a cluster may differ in what decides the bits of a game; then the run cannot be repeated bit for bit."""
     keep: int = 10
-    """Every so many iterations the checkpoint is kept, and the ten newest; others go. 1: all are kept."""
+    """Every so many iterations the checkpoint is kept, and the three newest; others go. 1: all are kept."""
     selfplay: SelfPlaySettings = field(default_factory=SelfPlaySettings)
     search: MethodSettings = field(default_factory=PUCT)
     window: WindowSettings = field(default_factory=WindowSettings)

@@ -61,7 +61,7 @@ from train.window import Checked, Window, check
 
 T = TypeVar("T")
 
-RECENT = 10
+RECENT = 3
 """Newest checkpoints that are kept: a player that was named after one of them is loaded a little later, in another process."""
 VALIDATED = 2048
 """Positions of the newest games at most on which the network is validated."""
