@@ -293,9 +293,9 @@ def make_solver(
     return mover
 
 
-FLATTENED = 1.6
-"""`prior_temperature` of PUCT with a network that learned from Gumbel's targets, which are sharper than shares of visits. Against 1:
-+65 Elo in othello, +7 in connect four (docs/results.md)."""
+AFTER_GUMBEL = {"c_init": 0.7, "prior_temperature": 1.6}
+"""Of PUCT with a network that learned from Gumbel's targets, which are sharper than shares of visits: +131 and +65 Elo in othello, +9
+and +7 in connect four (docs/results.md)."""
 BATCH_BY_CLOCK = 8
 """Leaves of one tree in a batch, where a search need not be the same twice: five times the simulations of one at a time."""
 
@@ -502,7 +502,7 @@ def known_player(text: str) -> tuple[str, Options, dict[str, Any]] | None:
 def search_of(resolved: dict[str, Any], options: Options) -> dict[str, Any]:
     """How a network searches: the method, what differs from its defaults in the run (on the checkpoint's card), and what is given in
     the player's text. Where the text names another method than the card, the card's settings do not count. By the clock it searches
-    with PUCT where the run's method shares out a known number of simulations; PUCT flattens the priors of such a network."""
+    with PUCT where the run's method shares out a known number of simulations; PUCT has settings of its own for such a network."""
     card = read_card(Path(resolved["checkpoint"]))
     stored = card.configuration.get("search", {})
     stored = stored if isinstance(stored, dict) else {}
@@ -511,7 +511,7 @@ def search_of(resolved: dict[str, Any], options: Options) -> dict[str, Any]:
     method = resolved["method"] or (PUCT.method if resolved["ms"] and shares_out else trained)
     kind = settings_class(method)
     kinds_of = {each.name: get_type_hints(kind)[each.name] for each in fields(kind) if each.name != "method"}
-    found: dict[str, Any] = {"prior_temperature": FLATTENED} if method == PUCT.method and shares_out else {}
+    found: dict[str, Any] = dict(AFTER_GUMBEL) if method == PUCT.method and shares_out else {}
     for key in kinds_of if method == trained else ():
         try:
             value = checked(kinds_of[key], stored.get(key, getattr(kind(rollout=0.0), key)))

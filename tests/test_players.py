@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import games
 from arena.choose import rounded
-from arena.players import FLATTENED, brief, kinds, make_player, pack_player, parse_player, unpack_player
+from arena.players import AFTER_GUMBEL, brief, kinds, make_player, pack_player, parse_player, unpack_player
 from base.errors import UserError
 from checkpoints import Card, save
 from classical.eval import default_eval
@@ -285,8 +285,8 @@ def trained(tmp_path):
         ({"method": "puct", "c_init": 2.5, "fpu": 0.3}, ",fpu=0.1,solve=off", PUCT(c_init=2.5, fpu=0.1, solve=False)),
         ({"method": "puct", "c_init": 2.5}, ",c_init=1.25", PUCT()),
         ({"method": "gumbel", "considered": 3}, "", Gumbel(considered=3)),
-        ({"method": "gumbel", "considered": 3}, ",method=puct", PUCT(prior_temperature=FLATTENED)),
-        ({"method": "gumbel"}, ",method=puct,prior_temperature=1", PUCT()),
+        ({"method": "gumbel", "considered": 3}, ",method=puct", PUCT(**AFTER_GUMBEL)),
+        ({"method": "gumbel"}, ",method=puct,prior_temperature=1,c_init=1.25", PUCT()),
         ({"method": "puct", "c_init": 2.5}, ",method=gumbel,considered=5", Gumbel(considered=5)),
         ({"method": "puct", "rollout": 0.25, "key of older programs": 1}, "", PUCT(rollout=0.25)),
     ],
@@ -304,10 +304,7 @@ def test_a_network_searches_by_the_settings_of_its_run_and_the_text_changes_them
 def test_by_the_clock_a_network_searches_with_puct_where_its_method_shares_out_a_known_number(trained):
     game, path = load("tic_tac_toe"), trained(method="gumbel", considered=3)
     player = make_player(f'net:"{path}",ms=5', game)
-    assert (
-        player.thinker.search.settings == PUCT(prior_temperature=FLATTENED).resolved(game)
-        and "method=puct" in player.text
-    )
+    assert player.thinker.search.settings == PUCT(**AFTER_GUMBEL).resolved(game) and "method=puct" in player.text
     assert player.choose(game.initial()).nodes > 0
     with pytest.raises(UserError, match="ms: expected a limit in sims alone with method 'gumbel'"):
         make_player(f'net:"{path}",ms=5,method=gumbel', game)
