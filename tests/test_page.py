@@ -470,9 +470,8 @@ HIDING = ["kuhn_poker", "leduc_poker", "liars_dice", "phantom_tic_tac_toe", "hea
 def seen_by(server, game, path, seat):
     """A table after these actions, of which `seat` is a person's and which sends that seat's view."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            Table, "_follow", lambda table: None
-        )  # no analysis, which would value the first position by the clock
+        # no analysis, which would value the first position by the clock
+        patch.setattr(Table, "_follow", lambda table: None)
         table = Table(server.choosing, game, ["random"] * game.players, analysed=True)
     table.seats[seat], table.is_open = "human", False
     table.command("analyse", {"on": False})

@@ -20,12 +20,8 @@ BLOCK = 16  # channels that are computed together
 # kinds of operations: what each one reads of `OPERATION`'s fields stands behind it
 PLANES = 0  # observation -> activations: target, target_row, target_step, rows, columns, channels
 VECTOR = 1  # observation -> one vector: target, channels (how many numbers)
-CONVOLUTION = (
-    2  # activations -> activations: everything but channels, words, products; vector (room for sums) in plain loops
-)
-DENSE = (
-    3  # vector -> vector: source, words, target, weights, bias, blocks, relu, is_half, is_full; vector as CONVOLUTION
-)
+CONVOLUTION = 2  # activations -> activations: all but channels, words, products; vector (for sums) in plain loops
+DENSE = 3  # vector -> vector: source, words, target, weights, bias, blocks, relu, is_half, is_full; vector as above
 POOL = 4  # activations -> the mean of each channel, then the maximum of each: is_half
 SPREAD = 5  # activations += vector, at each position: target, vector, is_half
 LOGITS = 6  # a vector, or planes, -> logits from `target` on: source, source_step, rows (cells), channels (planes)
@@ -33,9 +29,7 @@ UTILITIES = 7  # a vector -> utilities: source, rows (seats), channels (declared
 TILED = 8  # a convolution by AMX: as CONVOLUTION, and vector (room for sums)
 CONFIGURE = 9  # before the first TILED: target (room for what was set up before)
 RESTORE = 10  # behind the last operation: source
-WINOGRAD = (
-    11  # fp32, as CONVOLUTION without the window; channels (inputs), vector and products (room for both, transformed)
-)
+WINOGRAD = 11  # fp32, as CONVOLUTION without window; channels (inputs), vector, products (room for both sides)
 
 FIELDS = (
     "kind",
