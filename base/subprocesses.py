@@ -152,6 +152,19 @@ class Companion:
         return f"{manner} ({words[:100]})" if words else manner
 
 
+def missing_program(command: str) -> str | None:
+    """The program of a command, where it is not installed."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return None if words and _found(words[0]) else "".join(words[:1])
+
+
+def _found(program: str) -> str | None:
+    return shutil.which(program) or shutil.which(program, path=MORE_FOLDERS)
+
+
 def _started(command: str) -> subprocess.Popen[bytes]:
     try:
         words = shlex.split(command)
@@ -159,7 +172,7 @@ def _started(command: str) -> subprocess.Popen[bytes]:
         raise UserError(f"expected a command, got {command!r}: {error}") from None
     if not words:
         raise UserError("expected a command, got nothing")
-    path = shutil.which(words[0]) or shutil.which(words[0], path=MORE_FOLDERS)
+    path = _found(words[0])
     if path is None:
         raise UserError(f"expected a program that can be run, found none called {words[0]!r}")
     pipe = subprocess.PIPE

@@ -384,9 +384,10 @@ def test_games_of_three_players_have_no_ladder(tmp_path):
 )
 def test_reference_players_are_players_of_their_game(path):
     game, reference = load(path.stem), read_reference_players(path)
-    assert reference_players(game) == reference
+    assert reference_players(game).players[: len(reference.players)] == reference.players
     assert reference.anchor == "random" and len(set(reference.players)) == len(reference.players)
-    for text in reference.players:
+    assert set(reference.programs) <= {game.name}
+    for text in [*reference.players, *reference.programs.get(game.name, ())]:
         kind, given = split(text)
         options_of(kind).resolve(given)
         assert game.rules.chance is None or kind not in ("alphabeta", "minimax", "solver")
@@ -396,10 +397,17 @@ def test_reference_players_are_players_of_their_game(path):
     ("text", "words"),
     [
         ("players = [", "expected TOML"),
-        ('anchor = "random"\nplayer = []', "expected anchor, players, openings, got 'player'; did you mean 'players'"),
+        (
+            'anchor = "random"\nplayer = []',
+            "expected anchor, players, openings, programs, got 'player'; did you mean 'players'",
+        ),
         ('anchor = "random"\nplayers = ["random"]', "expected a list of two players or more"),
         ('anchor = "randm"\nplayers = ["random", "solver"]', "anchor: expected one of the players, got 'randm'"),
         ('anchor = "random"\nplayers = ["random", "solver"]\nopenings = 3', "openings: expected text, got 3"),
+        (
+            'anchor = "random"\nplayers = ["random", "solver"]\nprograms = ["gnugo"]',
+            "programs: expected a table of games",
+        ),
     ],
 )
 def test_a_file_of_reference_players_that_cannot_be_read_is_one_line(tmp_path, text, words):
@@ -413,6 +421,17 @@ def test_a_file_with_the_old_key_rungs_is_read(tmp_path):
     path = tmp_path / "nim.toml"
     path.write_text('anchor = "random"\nrungs = ["random", "solver"]\nopenings = "plies=2"\n')
     assert read_reference_players(path) == ReferencePlayers(("random", "solver"), "random", "plies=2")
+
+
+def test_programs_stand_on_the_ladder_of_their_game_where_they_are_installed(tmp_path, monkeypatch, capsys):
+    here, absent = f'gtp:"{sys.executable} -m engine"', 'gtp:"no-such-program --mode gtp"'
+    programs = f"[programs]\n\"go:size=5,komi=0.5\" = ['{here}', '{absent}', '{absent},ms=50']\n"
+    (tmp_path / "go.toml").write_text(f'anchor = "random"\nplayers = ["random", "uct:sims=10"]\n{programs}')
+    monkeypatch.setattr(arena.ladder.reference_players, "FOLDER", tmp_path)
+    assert reference_players(load("go:size=3,komi=0")).players == ("random", "uct:sims=10")
+    assert capsys.readouterr().err == ""
+    assert reference_players(load("go:size=5,komi=0.5")).players == ("random", "uct:sims=10", here)
+    assert capsys.readouterr().err == "not installed, so not among the reference players: no-such-program\n"
 
 
 def test_a_game_without_reference_players_is_refused_with_those_that_have_them():
