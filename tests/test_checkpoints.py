@@ -460,7 +460,8 @@ def test_an_unknown_text_is_one_line(stores, text, words):
 # ── at the command line ──
 
 
-def test_released_nets_are_listed_by_the_names_that_players_take(capsys):
+def test_released_nets_are_listed_by_the_names_that_players_take(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a run called as a game comes first there
     assert main(["released"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert main(["released", "--json"]) == 0
