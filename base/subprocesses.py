@@ -154,25 +154,23 @@ class Companion:
 
 def missing_program(command: str) -> str | None:
     """The program of a command, where it is not installed."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return command
-    return None if words and _found(words[0]) else "".join(words[:1])
+    words, path = _parsed(command)
+    return words[0] if path is None else None
 
 
-def _found(program: str) -> str | None:
-    return shutil.which(program) or shutil.which(program, path=MORE_FOLDERS)
-
-
-def _started(command: str) -> subprocess.Popen[bytes]:
+def _parsed(command: str) -> tuple[list[str], str | None]:
+    """Its words, and the path of its program if it is installed."""
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise UserError(f"expected a command, got {command!r}: {error}") from None
     if not words:
         raise UserError("expected a command, got nothing")
-    path = _found(words[0])
+    return words, shutil.which(words[0]) or shutil.which(words[0], path=MORE_FOLDERS)
+
+
+def _started(command: str) -> subprocess.Popen[bytes]:
+    words, path = _parsed(command)
     if path is None:
         raise UserError(f"expected a program that can be run, found none called {words[0]!r}")
     pipe = subprocess.PIPE

@@ -21,7 +21,7 @@ import arena.ladder.reference_players
 from arena.__main__ import main
 from arena.ladder.ladder import Goal, Ladder
 from arena.ladder.names import series_of
-from arena.ladder.reference_players import ReferencePlayers, read_reference_players, reference_players
+from arena.ladder.reference_players import ReferencePlayers, read_reference_players, reference_players, with_programs
 from arena.ladder.results import Counts, LadderResults, default_file, result_of
 from arena.ladder.scale import Scale, checkpoints_of
 from arena.ladder.standings import Standings
@@ -384,7 +384,7 @@ def test_games_of_three_players_have_no_ladder(tmp_path):
 )
 def test_reference_players_are_players_of_their_game(path):
     game, reference = load(path.stem), read_reference_players(path)
-    assert reference_players(game).players[: len(reference.players)] == reference.players
+    assert reference_players(game) == reference
     assert reference.anchor == "random" and len(set(reference.players)) == len(reference.players)
     assert set(reference.programs) <= {game.name}
     for text in [*reference.players, *reference.programs.get(game.name, ())]:
@@ -428,9 +428,10 @@ def test_programs_stand_on_the_ladder_of_their_game_where_they_are_installed(tmp
     programs = f"[programs]\n\"go:size=5,komi=0.5\" = ['{here}', '{absent}', '{absent},ms=50']\n"
     (tmp_path / "go.toml").write_text(f'anchor = "random"\nplayers = ["random", "uct:sims=10"]\n{programs}')
     monkeypatch.setattr(arena.ladder.reference_players, "FOLDER", tmp_path)
-    assert reference_players(load("go:size=3,komi=0")).players == ("random", "uct:sims=10")
+    other, game = load("go:size=3,komi=0"), load("go:size=5,komi=0.5")
+    assert with_programs(reference_players(other), other).players == ("random", "uct:sims=10")
     assert capsys.readouterr().err == ""
-    assert reference_players(load("go:size=5,komi=0.5")).players == ("random", "uct:sims=10", here)
+    assert with_programs(reference_players(game), game).players == ("random", "uct:sims=10", here)
     assert capsys.readouterr().err == "not installed, so not among the reference players: no-such-program\n"
 
 

@@ -161,7 +161,7 @@ def slow_value(game, state):
 @pytest.mark.parametrize(
     ("name", "plies", "count"),
     [
-        ("connect_four", range(29, 42), 400),
+        ("connect_four", range(28, 42), 400),
         ("othello:size=6", range(25, 32), 300),
         ("othello", range(53, 60), 300),
         ("dots_and_boxes:rows=3,cols=3", range(17, 24), 300),

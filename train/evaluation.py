@@ -271,7 +271,7 @@ def simulations_of(game: Game, settings: EvaluationSettings) -> int:
 def players_of(game: Game, settings: EvaluationSettings) -> ReferencePlayers:
     """The scale of a game of two."""
     if has_reference_players(game):
-        return reference_players(game, programs=False)
+        return reference_players(game)
     return ReferencePlayers(
         tuple(dict.fromkeys([ANCHOR, *settings.reference_players])), ANCHOR, standard_openings(game)
     )

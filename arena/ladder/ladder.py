@@ -37,7 +37,7 @@ import numpy as np
 from arena.commands import Progress, add_common, notice, progress_bar
 from arena.ladder.names import name_of, weights_of
 from arena.ladder.rating import CrossTable, Ratings, gains, rate
-from arena.ladder.reference_players import ReferencePlayers, reference_players, standard_openings
+from arena.ladder.reference_players import ReferencePlayers, reference_players, standard_openings, with_programs
 from arena.ladder.results import Counts, LadderResults, default_file, result_of
 from arena.ladder.standings import Standings
 from arena.match import Job, play_block
@@ -292,7 +292,7 @@ def run_ladder(options: argparse.Namespace) -> int:
     if options.players:
         chosen = ReferencePlayers(tuple(options.players), "", standard_openings(game))
     else:
-        chosen = reference_players(game)
+        chosen = with_programs(reference_players(game), game)
     games = GAMES if options.games is None and options.until_interval is None else options.games
     goal = Goal(games, options.until_interval)
     with LadderResults(options.file or default_file(game), game) as results:

@@ -5,7 +5,7 @@
     openings = "plies=8"                       # as in a match; without it, the default of the game
 
     [programs]                                 # on the scale too, where they are installed
-    chess = ['uci:"stockfish",nodes=100']     # only for this game: a program may play one size of board
+    chess = ['uci:"stockfish",nodes=100']      # only for this game: a program may play one size of board
 
 Neighbours on the scale must be near enough to take points from each other. In connect four without UCT at 10 simulations, the random
 player lost 124 of 124 games, and its distance from the other players depended on the prior alone.
@@ -45,7 +45,7 @@ class ReferencePlayers:
 
 def standard_openings(game: Game) -> str:
     """The openings of a game's file, '' without one: results of other players are then comparable."""
-    return read_reference_players(_file_of(game)).openings if has_reference_players(game) else ""
+    return reference_players(game).openings if has_reference_players(game) else ""
 
 
 def has_reference_players(game: Game) -> bool:
@@ -56,8 +56,8 @@ def _file_of(game: Game) -> Path:
     return FOLDER / f"{game.name.partition(':')[0]}.toml"
 
 
-def reference_players(game: Game, programs: bool = True) -> ReferencePlayers:
-    """The reference players of a game that has a file. `programs`: with those of other programs; says which are not installed."""
+def reference_players(game: Game) -> ReferencePlayers:
+    """The reference players of a game that has a file."""
     known = sorted(path.stem for path in FOLDER.glob("*.toml"))
     name = _file_of(game).stem
     if name not in known:
@@ -65,14 +65,16 @@ def reference_players(game: Game, programs: bool = True) -> ReferencePlayers:
             f"{game.name}: expected a game with reference players ({', '.join(known)}){nearest(name, known)}; "
             "for other games name the players: python -m arena ladder GAME PLAYER PLAYER…"
         )
-    found = read_reference_players(_file_of(game))
-    if not programs:
-        return found
-    missing = {text: missing_program(_command_of(text)) for text in found.programs.get(game.name, ())}
+    return read_reference_players(_file_of(game))
+
+
+def with_programs(reference: ReferencePlayers, game: Game) -> ReferencePlayers:
+    """With the players of other programs that are installed. Says which are not."""
+    missing = {text: missing_program(_command_of(text)) for text in reference.programs.get(game.name, ())}
     if lacking := sorted({name for name in missing.values() if name is not None}):
         notice(f"not installed, so not among the reference players: {', '.join(lacking)}")
     installed = [text for text, name in missing.items() if name is None]
-    return replace(found, players=(*found.players, *installed))
+    return replace(reference, players=(*reference.players, *installed))
 
 
 def _command_of(text: str) -> str:

@@ -25,7 +25,7 @@ from typing import Any
 
 from arena.commands import Progress, add_common, notice, progress_bar
 from arena.ladder.ladder import GAMES, Goal, Ladder, add_file, notice_end
-from arena.ladder.reference_players import ReferencePlayers, reference_players
+from arena.ladder.reference_players import ReferencePlayers, reference_players, with_programs
 from arena.ladder.results import FOLDER, LadderResults, default_file
 from arena.ladder.standings import Row, Standings
 from arena.players import PackedPlayer, brief, make_player, pack_player
@@ -196,7 +196,7 @@ def add_rate(parser: argparse.ArgumentParser) -> None:
 
 def run_rate(options: argparse.Namespace) -> int:
     game = load(options.game)
-    reference = reference_players(game)
+    reference = with_programs(reference_players(game), game)
     steps = checkpoints_of(options.player)
     named: dict[int | None, str] = {
         step: f"net:{written(str(path))},sims={options.sims}" for step, path in steps.items()
