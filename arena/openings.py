@@ -9,9 +9,10 @@
                       information is hidden: what players notice of random plies would not be theirs
 
 Two openings are the same if they lead to the same position or, where the game declares symmetries, to mirror images of one position.
-In games of two players with zero sum and no dice, an opening is left out if alpha-beta proves a win within CHECK positions (no check
-where a game has too many moves to reach two plies within them). If nothing else is found, as in small games without draws, decided
-openings are used: both sides play them. When there are no further openings, they repeat from the first.
+In games of two players with zero sum and no dice, an opening is left out if alpha-beta proves a win within CHECK positions; where a
+game has too many moves to reach two plies within them, if a move wins at once, as the pass that answers a pass in go. If nothing
+else is found, as in small games without draws, decided openings are used: both sides play them. When there are no further ones, they
+repeat from the first.
 """
 
 from __future__ import annotations
@@ -227,14 +228,10 @@ def canonical(game: Game, state: Any) -> bytes:
 def decider(game: Game) -> Callable[[Any], bool]:
     """is_decided(state): whether a short search proves a win for one side."""
     rules = game.rules
-    if (
-        game.hides_information
-        or game.players != 2
-        or not rules.zero_sum
-        or rules.chance is not None
-        or rules.max_legal**2 > 4 * CHECK
-    ):
+    if game.hides_information or game.players != 2 or not rules.zero_sum or rules.chance is not None:
         return lambda state: False
+    if rules.max_legal**2 > 4 * CHECK:
+        return lambda state: _wins_at_once(game, state)
     search = AlphaBeta(game, AlphaBetaSettings(nodes=CHECK, tt_mb=1))
     search.prepare()
 
@@ -244,3 +241,10 @@ def decider(game: Game) -> Callable[[Any], bool]:
         return choice.proven and choice.value != 0
 
     return is_decided
+
+
+def _wins_at_once(game: Game, state: Any) -> bool:
+    mover = game.to_move(state)
+    assert mover is not None  # the game is not over
+    after = [game.result(state, action) for action in game.legal_actions(state)]
+    return any(game.is_terminal(each) and game.utility(each)[mover] > 0 for each in after)

@@ -52,7 +52,9 @@ def played(folder, game):
 # ── openings ──
 
 
-@pytest.mark.parametrize("name", ["connect_four", "othello:size=6", "chess", "backgammon", "dots_and_boxes:players=3"])
+@pytest.mark.parametrize(
+    "name", ["connect_four", "othello:size=6", "chess", "backgammon", "dots_and_boxes:players=3", "go:size=9"]
+)
 def test_openings_are_distinct_up_to_symmetry_and_undecided(name):
     game = load(name)
     source, is_decided = Openings(game, seed=3), decider(game)
@@ -63,6 +65,16 @@ def test_openings_are_distinct_up_to_symmetry_and_undecided(name):
     again = [opening for opening, _ in zip(Openings(game, seed=3), range(40), strict=False)]
     other = [opening for opening, _ in zip(Openings(game, seed=4), range(40), strict=False)]
     assert found == again != other
+
+
+def test_no_opening_of_go_can_be_won_by_passing(tmp_path):
+    """White, who has komi, would win by a pass that answers one."""
+    lines = tmp_path / "openings.txt"
+    lines.write_text("E5 pass\nE5 C3 pass\nE5 C3\n")
+    game = load("go:size=9,komi=7.5")
+    source = Openings(game, str(lines))
+    next(iter(source))
+    assert [game.text(each.state(game)) for each in source._found] == [game.text(game.play("E5 C3"))]
 
 
 def test_mirror_images_are_one_opening():
