@@ -5,8 +5,8 @@
 
 Each case is a command that a user could type. The hashes cover everything in a record except the names of players and networks. A
 commit that changes one of them on purpose names it and the reason. The last bits of a network differ between types of processor, so the
-pins of training runs are kept per type; those of self-play without a network hold everywhere. The signature of alpha-beta is
-`benchmarks.signature`.
+pins of training runs are kept per type; those of self-play without a network hold everywhere, and where these change, what was kept of
+other types is dropped. The signature of alpha-beta is `benchmarks.signature`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from base.errors import Arguments, run_command
 from base.files import read_json, write_json
@@ -75,11 +76,12 @@ def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
     parser.add_argument("--write", action="store_true", help="keep them for the test")
     options = parser.parse_args(argv)
-    found = {"selfplay": selfplay_pins(), "runs": {processor(): run_pins()}}
+    selfplay, runs = selfplay_pins(), {processor(): run_pins()}
     if options.write:
-        kept = read_json(STORED) if STORED.exists() else {"runs": {}}
-        write_json(STORED, {"selfplay": found["selfplay"], "runs": kept["runs"] | found["runs"]})
-    print(json.dumps(found, indent=1))
+        kept: dict[str, Any] = read_json(STORED) if STORED.exists() else {}
+        others = kept["runs"] if kept.get("selfplay") == selfplay else {}
+        write_json(STORED, {"selfplay": selfplay, "runs": {**others, **runs}})
+    print(json.dumps({"selfplay": selfplay, "runs": runs}, indent=1))
     return 0
 
 

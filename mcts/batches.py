@@ -24,7 +24,7 @@ def gather_factory(variant: Variant, evaluator: EvaluatorFactory) -> Callable[[R
 
     def gather(rules: Rules) -> Callable[..., int]:
         phase, leaf = phases(rules, variant, evaluator), leaves(rules, variant)
-        select, expand, is_settled, backup = phase.select, phase.expand, phase.is_settled, phase.backup
+        select, is_settled, backup = phase.select, phase.is_settled, phase.backup
         rollout, hold, observe, recall = phase.rollout, phase.hold, leaf.observe, leaf.recall
 
         def gather(
@@ -61,13 +61,10 @@ def gather_factory(variant: Variant, evaluator: EvaluatorFactory) -> Callable[[R
                         backup(nodes, edges, lane, settings)
                         slot.simulations += 1
                         continue
-                    is_expanded = uses_policy and lane.leaf != NONE
-                    if is_expanded and nodes[lane.leaf].count == 0:
-                        is_expanded = expand(slot, edges, nodes[lane.leaf], state, work.actions)
                     observe(lane, state, memory, views, observation, turned)
                     if settings.rollout > 0.0:
                         rollout(slot.rng, lane, state, work.actions, settings, weights, work.values)
-                    if is_expanded and recall(lane, nodes, edges, settings, memory, observation):
+                    if uses_policy and lane.leaf != NONE and recall(lane, nodes, edges, settings, memory, observation):
                         backup(nodes, edges, lane, settings)
                         slot.simulations += 1
                         observation[:] = 0

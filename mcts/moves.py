@@ -94,8 +94,7 @@ class Moves(NamedTuple):
 
 
 def moves(rules: Rules, variant: Variant) -> Moves:
-    weigh, best, keeps_tree, has_policy = variant.weigh, variant.best, variant.keeps_tree, variant.has_policy
-    result, is_terminal = rules.result, rules.is_terminal
+    weigh, best, keeps_tree, result = variant.weigh, variant.best, variant.keeps_tree, rules.result
     worst = float(min(rules.values, default=-1.0))
 
     def target(slot: Slot, nodes: Nodes, edges: Edges, settings: Settings, table: Table, weights: Weights) -> None:
@@ -148,9 +147,7 @@ def moves(rules: Rules, variant: Variant) -> Moves:
         slot.explore = 0
         if child != NONE:
             keep(slot, nodes, edges, child, marks)
-            if has_policy and nodes[ROOT].count == 0 and not is_terminal(state):
-                child = NONE  # there was no memory to expand it, so it has no priors
-        if child == NONE:
+        else:
             clear(slot)
         return bool(child != NONE)
 

@@ -17,6 +17,9 @@ proven when an action is proven to give its mover the most that the game can giv
 then those of the best for the mover, among equals of the one with the lowest action id of those proven so far. A chance node is proven
 when all outcomes are, and is worth their mean. Above a node that has just been proven its exact utilities are backed up.
 
+**Forced moves.** With a policy, a position with one legal action is walked through like a chance node, and never evaluated: the network
+judges positions where there is a choice, and those behind an exchange instead of in its midst.
+
 **Immediate wins.** With `settings.immediate_wins`, the first simulation that goes beyond a decision tries its actions and takes one
 that ends the game with the most that it can give the mover, if there is one. That proves the node, so no low prior can hide such a
 win. Otherwise a win is found only when its edge is walked.
@@ -124,6 +127,7 @@ class Phases(NamedTuple):
 
 def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform_evaluator) -> Phases:
     prepare, choose_root, choose = variant.prepare, variant.choose_root, variant.choose
+    uses_policy = variant.has_policy
     is_terminal, to_move, utility, legal_actions = rules.is_terminal, rules.to_move, rules.utility, rules.legal_actions
     result, sample, evaluate = rules.result, sampler(rules), evaluator(rules)
     chance = rules.chance or (lambda state, action: 0.0)
@@ -154,6 +158,8 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
             node = nodes[at]
             if node.mover == CHANCE:
                 edge = roll(node, edges, slot.rng)
+            elif uses_policy and node.count == 1:
+                edge = node.edges
             elif node.visits == 0:
                 if node.flight > 0:
                     at = PENDING
@@ -205,8 +211,8 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
         return NONE
 
     def add_node(slot: Slot, nodes: Nodes, edges: Edges, state: GameState, actions: Actions, plies: int) -> int:
-        """A node for the position, evaluated where the game is over, expanded where chance moves; NONE without memory. `plies` from
-        the root: no path gets longer than a game."""
+        """A node for the position, evaluated where the game is over, expanded where chance moves or there is a policy; NONE without
+        memory. `plies` from the root: no path gets longer than a game."""
         if slot.nodes == len(nodes):
             slot.refused += 1
             return NONE
@@ -219,7 +225,8 @@ def phases(rules: Rules, variant: Variant, evaluator: EvaluatorFactory = uniform
         for player in range(players):
             node.sums[player] = 0.0
             node.utility[player] = utility(state, player) if over else 0.0
-        if node.mover == CHANCE and not expand(slot, edges, node, state, actions):
+        is_expanded = node.mover == CHANCE or (uses_policy and not over)
+        if is_expanded and not expand(slot, edges, node, state, actions):
             return NONE
         slot.nodes += 1
         return number

@@ -121,7 +121,7 @@ class Steps(NamedTuple):
 
 def steps(rules: Rules, variant: Variant, evaluator: EvaluatorFactory, has_network: bool) -> Steps:
     phase, uses_policy = phases(rules, variant, evaluator), variant.has_policy
-    select, expand, is_settled = phase.select, phase.expand, phase.is_settled
+    select, is_settled = phase.select, phase.is_settled
     evaluation = by_network(phase, leaves(rules, variant)) if has_network else by_function(phase)
 
     def arrive(s: int, trees: Trees, work: Work, settings: Settings, table: Table) -> int:
@@ -133,11 +133,7 @@ def steps(rules: Rules, variant: Variant, evaluator: EvaluatorFactory, has_netwo
             return PENDING
         if is_settled(slot, nodes, lane, state, work.actions):
             return SETTLED
-        if not uses_policy or lane.leaf == NONE:
-            return UNEXPANDED
-        if nodes[lane.leaf].count == 0 and not expand(slot, edges, nodes[lane.leaf], state, work.actions):
-            return UNEXPANDED
-        return EXPANDED
+        return EXPANDED if uses_policy and lane.leaf != NONE else UNEXPANDED
 
     return Steps(arrive, *evaluation, phase.backup, phase.hold)
 

@@ -43,10 +43,10 @@
 | flight | int16   | leaves below it that are being evaluated: each counts as a visit that lost (virtual loss)       |
 | proven | int8    | 1: its child is proven                                                                          |
 
-Laws, which the tests check by walking the arrays. A decision node's visits are 1 (its own evaluation) and those of its edges, a
-chance node's those of its edges; after it is proven, more, for simulations end there. `sums` are `utility` and what came back
-through the edges: for the mover m of a node not proven, sums[m] = utility[m] + Σ value. An edge has its child's visits. Children
-stand behind their parents.
+Laws, which the tests check by walking the arrays. A decision node's visits are 1 (its own evaluation) and those of its edges, those of
+its edges alone at a chance node and, with a policy, where one action is legal; after it is proven, more, for simulations end there.
+`sums` are `utility` and what came back through the edges: for the mover m of a node not proven, sums[m] = utility[m] + Σ value. An edge
+has its child's visits. Children stand behind their parents.
 
 **Memory is bounded.** Where nodes or edges are used up, nothing is added any more, and the search continues: positions beyond are
 evaluated anew at each visit, their edge keeps visits and value. Memory is given back when the root advances: the subtree that

@@ -70,7 +70,7 @@ class Variant(NamedTuple):
     score: Callable[[Node, Any, Settings], float] | None = None
     """score(node, edge, settings): what `choose` maximizes at a searched node, for drawings; None where there is no such number."""
     has_policy: bool = True
-    """A leaf is expanded when it is evaluated, with the evaluator's policy as priors; else at its second visit, with equal priors."""
+    """A new node is expanded at once, and the evaluator's policy gives its priors; else at its second visit, with equal priors."""
     keeps_tree: bool = True
     """After a move the subtree is kept."""
 

@@ -1,5 +1,5 @@
-"""The moves of a game of self-play, in compiled code: what a searched root gives to play and to record, dice, resignation, the next
-search.
+"""The moves of a game of self-play, in compiled code: what a searched root gives to play and to record, dice, forced moves,
+resignation, the next search.
 
 `turns(rules, variant)` makes two functions for a game. They share their arguments:
 
@@ -86,7 +86,8 @@ class Turns(NamedTuple):
 
 def turns(rules: Rules, variant: Variant) -> Turns:
     target, sample, start, advance = moves(rules, variant)
-    is_terminal, to_move, roll, players = rules.is_terminal, rules.to_move, sampler(rules), rules.players
+    is_terminal, to_move, legal_actions, players = rules.is_terminal, rules.to_move, rules.legal_actions, rules.players
+    roll = sampler(rules)
 
     def beginning(s: int, games: Any, logs: Logs, trees: Trees, actions: Any, how: Any) -> int:
         """Game s, of which only `rng` is set, from the position at the root of its tree; then as `following`."""
@@ -99,12 +100,13 @@ def turns(rules: Rules, variant: Variant) -> Turns:
         return following(s, games, logs, trees, actions, how)
 
     def following(s: int, games: Any, logs: Logs, trees: Trees, actions: Any, how: Any) -> int:
-        """Rolls for chance, then starts the search of the next decision."""
+        """Rolls for chance, plays the only legal action where there is no other, then starts the search of the next decision."""
         game, slot, state = games[s], trees.slots[s], trees.roots[s]
         while not is_terminal(state):
             if game.plies == logs.moves.shape[1]:
                 return AT_MAX_PLIES
-            if to_move(state) != CHANCE:
+            is_chance = to_move(state) == CHANCE
+            if not is_chance and legal_actions(state, actions) > 1:
                 if game.opening > 0:
                     game.kind = OPENING
                     start(slot, 1, False)
@@ -116,7 +118,7 @@ def turns(rules: Rules, variant: Variant) -> Turns:
                     start(slot, how.fast_simulations, False)
                 return SEARCHING
             note_nothing(s, game, logs)
-            play(s, games, logs, trees, roll(state, actions, game.rng))
+            play(s, games, logs, trees, roll(state, actions, game.rng) if is_chance else actions[0])
         return FINISHED
 
     def play(s: int, games: Any, logs: Logs, trees: Trees, action: int) -> None:

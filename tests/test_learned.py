@@ -468,6 +468,35 @@ def test_win_at_once_is_seen_in_a_few_simulations_though_its_prior_is_a_milliont
     assert not blind.target().proven and blind.target().visits[0] == 0
 
 
+class Listener:
+    """Equal priors and values of 0; keeps what it was asked about."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.asked: set[bytes] = set()
+
+    def __call__(self, observations: Any) -> tuple[Any, Any]:
+        self.asked |= {each.tobytes() for each in observations}
+        n = len(observations)
+        return np.zeros((n, self.game.actions), np.float32), np.zeros((n, self.game.players), np.float32)
+
+
+@pytest.mark.parametrize("method", [PLAIN, GUMBEL], ids=str)
+def test_an_evaluator_is_asked_only_where_there_is_a_choice(method: SearchSettings) -> None:
+    """In checkers a piece that can be taken has to be taken; in the tree below every such capture stands the position behind it."""
+    game = load("checkers")
+    evaluator = Listener(game)
+    search = searched(game, 400, method, game.parse("B:W21,22,25,26,30:B9,10,13,14,17"), evaluator=evaluator)
+    positions, forced, evaluated = walk(search), 0, 0
+    for number, state in positions.items():
+        if game.is_terminal(state) or not search.tree.nodes[0, number].visits:
+            continue
+        is_forced = len(game.legal_actions(state)) == 1
+        forced, evaluated = forced + is_forced, evaluated + (not is_forced)
+        assert (game.observe(state).astype(np.float32).tobytes() in evaluator.asked) == (not is_forced)
+    assert forced > 50 and evaluated > 50
+
+
 @pytest.mark.parametrize("immediate_wins", [True, False])
 def test_answer_that_wins_at_once_is_seen_below_the_root(immediate_wins: bool) -> None:
     game = load("connect_four")  # after any move but 1, the second player completes column 1

@@ -35,14 +35,15 @@ def walk(search: Search, slot: int = 0) -> dict[int, Any]:
             continue
         assert np.all(np.abs(node.sums) <= node.visits + 1e-9)
         below = int(children["visits"].sum())
-        if node.mover == CHANCE:
+        if node.mover == CHANCE or (search.variant.has_policy and node.count == 1):
             assert node.count
             assert node.visits == below or (node.proven and node.visits > below)
-            np.testing.assert_allclose(children["value"], [game.chance(state, int(e.action)) for e in children])
         elif full or node.proven:
             assert node.visits >= 1 + below
         else:
             assert node.visits == 1 + below
+        if node.mover == CHANCE:
+            np.testing.assert_allclose(children["value"], [game.chance(state, int(e.action)) for e in children])
         if node.count:
             assert sorted(children["action"].tolist()) == sorted(game.legal_actions(state))
         if node.mover >= 0 and not node.proven and not full and node.visits:
