@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from games import CHANCE
 from games.choice import Candidate
 from mcts.moves import most_visited
-from mcts.tree import NONE, Tree
-from mcts.types import Edge, GameState, Node
+from mcts.tree import EDGE, NONE, Tree
+from mcts.types import GameState, Node
 
 
-def value_of(tree: Tree, node: Node, edge: Edge, slot: int = 0) -> float | None:
+class ReadEdge(NamedTuple):
+    """What an edge of a tree holds now, in plain numbers (`mcts/tree.py`): NumPy takes microseconds to read a field of a record, and a
+    move of go has hundreds of edges to compare."""
+
+    value: float
+    prior: float
+    action: int
+    child: int
+    visits: int
+    flight: int
+    proven: int
+
+
+assert ReadEdge._fields == EDGE.names
+
+
+def value_of(tree: Tree, node: Node, edge: ReadEdge, slot: int = 0) -> float | None:
     """The expected utility of `edge` for the player who moves at `node`; None where it has no visits."""
     if edge.proven:
         return float(tree.nodes[slot, edge.child].utility[node.mover])
-    return float(edge.value) / int(edge.visits) if edge.visits else None
+    return edge.value / edge.visits if edge.visits else None
 
 
-def utilities_of(tree: Tree, edge: Edge, slot: int = 0) -> tuple[float, ...] | None:
+def utilities_of(tree: Tree, edge: ReadEdge, slot: int = 0) -> tuple[float, ...] | None:
     """Every player's expected utility at the end of `edge`; None where it has no visits."""
     if edge.child == NONE or tree.nodes[slot, edge.child].visits == 0:
         return None
@@ -29,25 +46,29 @@ def utilities_of(tree: Tree, edge: Edge, slot: int = 0) -> tuple[float, ...] | N
     return tuple((child.utility if child.proven else child.sums / int(child.visits)).tolist())
 
 
-def ranked(tree: Tree, node: Node, slot: int = 0, worst: float = -1.0) -> list[Any]:
+def ranked(tree: Tree, node: Node, slot: int = 0, worst: float = -1.0) -> list[ReadEdge]:
     """A decision node's edges: the one to play (`most_visited`), then the others by visits."""
-    edges = sorted(
-        tree.children(node, slot),
-        key=lambda edge: (-int(edge.visits), -float(edge.value), -float(edge.prior), int(edge.action)),
-    )
+    edges = read_edges(tree, node, slot)
     first = best_of(tree, node, slot, worst)
-    return [first, *(edge for edge in edges if edge.action != first.action)]
+    others = [edge for edge in edges if edge.action != first.action]
+    return [first, *sorted(others, key=lambda edge: (-edge.visits, -edge.value, -edge.prior, edge.action))]
 
 
-def best_of(tree: Tree, node: Node, slot: int = 0, worst: float = -1.0) -> Any:
+def best_of(tree: Tree, node: Node, slot: int = 0, worst: float = -1.0) -> ReadEdge:
     """A decision node's edge to play."""
-    return tree.edges[slot, most_visited(node, tree.nodes[slot], tree.edges[slot], worst)]
+    edges = read_edges(tree, node, slot)
+    at: Any = SimpleNamespace(mover=int(node.mover), edges=0, count=len(edges))
+    return edges[most_visited(at, tree.nodes[slot], edges, worst)]
+
+
+def read_edges(tree: Tree, node: Node, slot: int = 0) -> list[ReadEdge]:
+    return [ReadEdge._make(row) for row in tree.children(node, slot).tolist()]
 
 
 def candidates(
     tree: Tree,
     node: Node,
-    edges: list[Any],
+    edges: Sequence[ReadEdge],
     slot: int = 0,
     with_priors: bool = False,
     lines: int = 0,
@@ -56,11 +77,11 @@ def candidates(
     """One for each edge, in their order; the first `lines` with the line that they begin."""
     return tuple(
         Candidate(
-            int(edge.action),
+            edge.action,
             value_of(tree, node, edge, slot),
             "exact" if edge.proven else "estimate",
-            int(edge.visits),
-            float(edge.prior) if with_priors else None,
+            edge.visits,
+            edge.prior if with_priors else None,
             utilities_of(tree, edge, slot),
             principal_variation(tree, slot, worst, edge) if number < lines else (),
         )
@@ -68,7 +89,9 @@ def candidates(
     )
 
 
-def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0, first: Edge | None = None) -> tuple[int, ...]:
+def principal_variation(
+    tree: Tree, slot: int = 0, worst: float = -1.0, first: ReadEdge | None = None
+) -> tuple[int, ...]:
     """From the root along the best moves (`first`: the root's edge), to a node never expanded or to a roll of the dice."""
     node = tree.root(slot)
     line: list[int] = []
@@ -76,7 +99,7 @@ def principal_variation(tree: Tree, slot: int = 0, worst: float = -1.0, first: E
         edge = first if first is not None and not line else best_of(tree, node, slot, worst)
         if edge.visits == 0:
             break
-        line.append(int(edge.action))
+        line.append(edge.action)
         if edge.child == NONE:
             break
         node = tree.nodes[slot, edge.child]

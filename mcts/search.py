@@ -38,7 +38,7 @@ from mcts.cache import EvaluationCache
 from mcts.leaves import Memory, views
 from mcts.moves import moves
 from mcts.phases import EvaluatorFactory, Work, lane_dtype, uniform_evaluator
-from mcts.root import ranked
+from mcts.root import ReadEdge, ranked
 from mcts.settings import SearchSettings
 from mcts.simulation import Network, run_factory, sharing_factory
 from mcts.tree import Tree
@@ -289,11 +289,11 @@ class Search:
             self._weigh(slot)
         return int(self.tree.edges[slot, self._sample(slot, temperature)].action)
 
-    def ranked(self, slot: int = 0) -> list[Any]:
+    def ranked(self, slot: int = 0) -> list[ReadEdge]:
         """The root's edges: the one to play, then the others by visits."""
         first = int(self.best(slot).action)
         edges = ranked(self.tree, self.tree.root(slot), slot, self.worst)
-        return sorted(edges, key=lambda edge: int(edge.action) != first)
+        return sorted(edges, key=lambda edge: edge.action != first)
 
     def utilities(self, slot: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
         """[P]: the root's, absolute."""
