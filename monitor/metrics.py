@@ -13,19 +13,16 @@ NODE for a node of a cluster. Shares are from 0 to 1, losses and entropies in na
 from __future__ import annotations
 
 import re
-import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from base.errors import Arguments, run_command
-from base.files import write_text
+from base.errors import run_command
+from base.generated import GeneratedPart
 
 TABLE = Path(__file__).parent / "metrics.toml"
-PAGE = Path(__file__).parent.parent / "docs" / "tensorboard.md"
-BEGIN, END = "<!-- tables: made by `python -m monitor.metrics --write` -->", "<!-- end of tables -->"
 PLACES = {"K": r"\d+", "PLAYER": r".+", "LAYER": r"[\w.]+", "NAME": r"\w+", "NODE": r"\S+"}
 
 
@@ -142,22 +139,7 @@ def _row(metric: Metric, *columns: str) -> str:
     return "| " + " | ".join([tags, *columns, metric.meaning, metric.healthy, metric.advice]) + " |"
 
 
-def page() -> str:
-    """docs/tensorboard.md with the tables of today."""
-    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    return f"{before}{begin}\n\n{tables()}\n{end}{after}"
-
-
-def main(argv: Sequence[str]) -> int:
-    parser = Arguments(prog="python -m monitor.metrics", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write them into docs/tensorboard.md")
-    if parser.parse_args(argv).write:
-        write_text(PAGE, page())
-    else:
-        sys.stdout.write(tables())
-    return 0
-
+PART = GeneratedPart("monitor.metrics", Path(__file__).parent.parent / "docs" / "tensorboard.md", tables, __doc__)
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command(PART.main)

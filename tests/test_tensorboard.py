@@ -22,7 +22,7 @@ from monitor.dashboard import MOST, LineNumbers, layout, prefixed
 from monitor.history import CALIBRATION, History, Rows
 from monitor.log import RunLog
 from monitor.media import MediaMaker, View, results_of
-from monitor.metrics import CHARTS, PAGE, by_tag, documented, page, pattern
+from monitor.metrics import CHARTS, PART, by_tag, documented, pattern
 from monitor.pictures import calibration, pixels, results
 from monitor.quality import FEWEST, Bin, drawable
 from monitor.samples import samples
@@ -141,7 +141,7 @@ def test_table_has_each_tag_once() -> None:
 
 
 def test_page_of_tensorboard_holds_the_table() -> None:
-    assert PAGE.read_text() == page(), "python -m monitor.metrics --write"
+    assert PART.path.read_text() == PART.page(), "python -m monitor.metrics --write"
 
 
 @pytest.mark.parametrize("source", sorted({metric.source for metric in documented()}))

@@ -16,7 +16,7 @@ from train.__main__ import main, parser
 from train.budget import Budget
 from train.config import FOLDER, RENAMED, changed, compose, differences, of_table, read, renamed, settings, to_toml
 from train.evaluation import read_evaluation
-from train.keys import PAGE, page, shown
+from train.keys import PART, shown
 from train.run import name_for
 from train.start import configuration
 from train.state import Progress
@@ -253,4 +253,4 @@ def test_show_config_makes_no_run(tmp_path: Path, monkeypatch: Any, capsys: Any)
 
 
 def test_the_page_of_the_configuration_is_that_of_the_code() -> None:
-    assert PAGE.read_text() == page(), "renew it: python -m train.keys --write"
+    assert PART.path.read_text() == PART.page(), "renew it: python -m train.keys --write"

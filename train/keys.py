@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
 import textwrap
 import typing
-from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from base.errors import Arguments, run_command
-from base.files import write_text
+from base.errors import run_command
+from base.generated import GeneratedPart
 from mcts.methods import methods, settings_of
 from mcts.settings import MethodSettings
 from train.config import FOLDER, Config, flat, in_toml, read
 
-PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
-BEGIN, END = "<!-- keys: made by `python -m train.keys --write` -->", "<!-- end -->"
 WIDTH = 120
 
 
@@ -103,22 +99,7 @@ def _cell(text: str) -> str:
     return text.replace("|", r"\|")
 
 
-def page() -> str:
-    """docs/configuration.md with the tables of today."""
-    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    return f"{before}{begin}\n\n{tables()}\n{end}{after}"
-
-
-def main(argv: Sequence[str]) -> int:
-    parser = Arguments(prog="python -m train.keys", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write them into docs/configuration.md")
-    if parser.parse_args(argv).write:
-        write_text(PAGE, page())
-    else:
-        sys.stdout.write(tables())
-    return 0
-
+PART = GeneratedPart("train.keys", Path(__file__).parent.parent / "docs" / "configuration.md", tables, __doc__)
 
 if __name__ == "__main__":
-    run_command(main)
+    run_command(PART.main)
