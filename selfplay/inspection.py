@@ -50,4 +50,6 @@ def findings(game: Game, record: GameRecord, state: GameState, ply: int) -> str:
             mark = "*" if actions[i] == played else " "
             bar = "█" * round(float(shares[i]) * WIDTH)
             lines.append(f"  {mark} {game.name_of(int(actions[i])):>8} {shares[i]:6.1%} {visits[i]:6} {bar}")
+    elif mover != CHANCE and len(game.legal_actions(state)) == 1:
+        lines[-1] += ": the only legal action, no search"
     return "\n".join(lines)

@@ -92,6 +92,8 @@ def test_inspection_draws_every_position_with_its_targets(tmp_path: Path, capsys
     record = next(record for record in read_records(tmp_path, GAME) if record.metadata["number"] == 3)
     assert shown.count("a b c") == len(record) + 1
     assert shown.count("full search, its policy is a target") == record.searched.sum()
+    forced = [ply for state, ply in record.replay(GAME) if len(GAME.legal_actions(state)) == 1]
+    assert shown.count("the only legal action") == len(forced)
     assert "outcome" in shown
     with pytest.raises(UserError, match="game: expected 0 to 5, got 6"):
         main(["inspect", str(tmp_path), "--game", "6"])
