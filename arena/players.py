@@ -9,8 +9,8 @@
 `arena/engines/` that defines a function `player` is one more kind, named after the file.
 
 A player's `text` is its resolved text, with every option that has a value. Its `name` is the same text with files identified by their
-content; results are stored under it. `human` plays only at the terminal (arena/terminal.py). Every player accepts `book=PATH`, an
-opening book that is tried before the search.
+content; results are stored under it. `eval=fitted` stands for the weights that come with the program for a game. `human` plays only at
+the terminal (arena/terminal.py). Every player accepts `book=PATH`, an opening book that is tried before the search.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from base.values import Misfit, checked, parsed
 from checkpoints import pack, read_card, ready, resolve, text_of, unpack
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.book import Book
-from classical.eval import Eval, default_eval, evaluator
+from classical.eval import Eval, default_eval, evaluator, shipped
+from classical.eval.weights import SHIPPED
 from classical.expectiminimax import Expectiminimax
 from classical.maxn import MaxN
 from classical.minimax import Minimax
@@ -60,6 +61,7 @@ SOLVER_NODES = 1_000_000_000  # for a move, without `nodes`: the empty board of 
 SOLVER_NODES_LATE = 50_000_000  # where only late positions can be solved: some seconds
 ENGINES = Path(__file__).parent / "engines"
 FILES = ("checkpoint", "eval", "book")  # options that name a file or a checkpoint's folder
+FITTED = "fitted"  # in the place of a file of EVAL: the weights that come with the program
 KEPT = 8  # players of a task that a worker keeps: their tables take memory
 
 
@@ -428,6 +430,8 @@ def _made(text: str, game: Game) -> Player:
         # this checkpoint, whatever a run saves later
         resolved["checkpoint"] = str(resolve(resolved["checkpoint"], game))
         resolved |= search_of(resolved, options) if not game.hides_information else no_search(resolved, options)
+    if resolved.get("eval") == FITTED:
+        resolved["eval"] = str(shipped(game))
     thinker: Thinker = options.call(kinds()[kind], resolved, game)
     book = Book.load(path, game) if path is not None else None
     resolved["book"] = path
@@ -487,6 +491,8 @@ def brief(text: str, given: str = "") -> str:
     if kind == "net":
         defaults["method"] = PUCT.method  # of nearly all runs
         resolved |= {"checkpoint": text_of(Path(resolved["checkpoint"]))}
+    if resolved.get("eval") is not None:
+        resolved["eval"] = _file_text(resolved["eval"])
     shown = {name: value for name, value in resolved.items() if name in named or value != defaults.get(name)}
     return kind + options.text(shown)
 
@@ -546,8 +552,14 @@ def by_content(resolved: dict[str, Any]) -> dict[str, Any]:
         found["checkpoint"] = read_card(Path(found["checkpoint"])).short
     for key in FILES[1:]:
         if found.get(key) is not None:
-            found[key] += "#" + hashlib.sha256(Path(found[key]).read_bytes()).hexdigest()[:12]
+            content = hashlib.sha256(Path(found[key]).read_bytes()).hexdigest()[:12]
+            found[key] = f"{_file_text(found[key])}#{content}"
     return found
+
+
+def _file_text(path: str) -> str:
+    """What names a file in a player's text."""
+    return FITTED if Path(path).parent == SHIPPED else path
 
 
 def eval_of(game: Game, path: str | None) -> Eval | None:

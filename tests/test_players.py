@@ -19,7 +19,8 @@ from arena.choose import rounded
 from arena.players import AFTER_GUMBEL, brief, kinds, make_player, pack_player, parse_player, unpack_player
 from base.errors import UserError
 from checkpoints import Card, save
-from classical.eval import default_eval
+from classical.eval import Eval, default_eval
+from classical.eval.weights import SHIPPED
 from games import load
 from mcts.gumbel import Gumbel
 from mcts.puct import PUCT
@@ -226,6 +227,24 @@ def cache_in(folder):
         return path
 
     return cache_folder
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.eval.json")), ids=lambda path: path.name)
+def test_the_fitted_weights_of_a_game_are_a_player_with_one_name_everywhere(path, tmp_path, monkeypatch):
+    weights = Eval.load(path)
+    game = load(weights.game)
+    weights.check(game)
+    assert weights.games >= 2000 and weights.weights != default_eval(game).weights
+    player = make_player("alphabeta:depth=1,eval=fitted", game, ready=False)
+    assert "eval=fitted#" in player.name and brief(player.text) == "alphabeta:depth=1,eval=fitted"
+    elsewhere = tmp_path / "fitted"
+    shutil.copytree(SHIPPED, elsewhere)
+    for module in ("classical.eval.weights", "arena.players"):
+        monkeypatch.setattr(f"{module}.SHIPPED", elsewhere)
+    assert make_player("alphabeta:depth=1,eval=fitted", game, ready=False).name == player.name
+    assert make_player(f"alphabeta:depth=1,eval={path}", game, ready=False).name != player.name
+    with pytest.raises(UserError, match=r"eval=fitted: expected one of .*chess.*, got tic_tac_toe"):
+        make_player("alphabeta:depth=1,eval=fitted", load("tic_tac_toe"))
 
 
 def test_a_packed_player_can_be_made_without_its_files(tmp_path, monkeypatch):

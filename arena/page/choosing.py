@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from arena.players import ENGINES, FILES, brief, make_player, parse_player
+from arena.players import ENGINES, FILES, FITTED, brief, make_player, parse_player
 from base.errors import UserError, short
 from base.options import split
 from base.seeds import below, generator
@@ -72,7 +72,7 @@ class Choosing:
         if (ENGINES / f"{kind}.py").exists() and (options.is_open or set(options.texts) - set(FILES)):
             raise UserError(f"{kind}: a program is named on the command line: python -m arena serve --player '{text}'")
         for option in FILES:
-            if resolved.get(option) is None:
+            if resolved.get(option) is None or (option == "eval" and resolved[option] == FITTED):
                 continue
             if option != "checkpoint" or resolved[option] not in self.checkpoints(game):
                 raise UserError(

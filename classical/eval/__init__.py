@@ -31,7 +31,7 @@ from classical.eval.fit import Fit, eval_of, expected, fit_rows
 from classical.eval.measures import Judged, judge
 from classical.eval.rows import GameArrays, Rows, game_arrays, positions
 from classical.eval.table import beside_hand, study
-from classical.eval.weights import INSIDE, LARGEST, Eval, Weights, default_eval, evaluator, scratch
+from classical.eval.weights import INSIDE, LARGEST, Eval, Weights, default_eval, evaluator, scratch, shipped
 
 __all__ = [
     "INSIDE",
@@ -52,5 +52,6 @@ __all__ = [
     "judge",
     "positions",
     "scratch",
+    "shipped",
     "study",
 ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ from base.files import StrPath, read_json, write_json
 from base.json_values import is_count, is_name, is_number, is_text, is_whole, shown
 from games import Game, Rules
 from games.types import Features, GameState, Integer
+
+SHIPPED = Path(__file__).parent / "fitted"
+"""Weights fitted to games, which come with the program: a file for each game that has some."""
 
 INSIDE = 0.999  # the largest size of EVAL; a win is 1
 LARGEST = 1e6  # of unit · weight, so that float32 sums stay finite
@@ -207,6 +211,14 @@ class Eval:
 
 
 _KEYS = {key: key for key in ("game", "version", "unit", "note", "games", "weights")} | {"standard_errors": "errors"}
+
+
+def shipped(game: Game) -> Path:
+    """The file of the fitted weights that come with the program."""
+    files = {str(read_json(path)["game"]): path for path in sorted(SHIPPED.glob("*.eval.json"))}
+    if game.name not in files:
+        raise UserError(f"eval=fitted: expected one of {', '.join(files)}, got {game.name}")
+    return files[game.name]
 
 
 def default_eval(game: Game) -> Eval:
