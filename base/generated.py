@@ -3,7 +3,8 @@
     PART = GeneratedPart("train.keys", Path("docs/configuration.md"), tables)      # the text that tables() returns
     PART.page()                                                                    # the page with the part of today; a test compares
 
-`PART.main` is the command `python -m train.keys`, with `--write` or without. In the page the part stands between two comments that name the command.
+`PART.main` is the command `python -m train.keys`, with `--write` or without. In the page the part stands between two comments that name
+the command.
 """
 
 from __future__ import annotations
