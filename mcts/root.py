@@ -49,14 +49,17 @@ def utilities_of(tree: Tree, edge: ReadEdge, slot: int = 0) -> tuple[float, ...]
 def ranked(tree: Tree, node: Node, slot: int = 0, worst: float = -1.0) -> list[ReadEdge]:
     """A decision node's edges: the one to play (`most_visited`), then the others by visits."""
     edges = read_edges(tree, node, slot)
-    first = best_of(tree, node, slot, worst)
+    first = _best(tree, node, edges, slot, worst)
     others = [edge for edge in edges if edge.action != first.action]
     return [first, *sorted(others, key=lambda edge: (-edge.visits, -edge.value, -edge.prior, edge.action))]
 
 
 def best_of(tree: Tree, node: Node, slot: int = 0, worst: float = -1.0) -> ReadEdge:
     """A decision node's edge to play."""
-    edges = read_edges(tree, node, slot)
+    return _best(tree, node, read_edges(tree, node, slot), slot, worst)
+
+
+def _best(tree: Tree, node: Node, edges: list[ReadEdge], slot: int, worst: float) -> ReadEdge:
     at: Any = SimpleNamespace(mover=int(node.mover), edges=0, count=len(edges))
     return edges[most_visited(at, tree.nodes[slot], edges, worst)]
 
