@@ -298,6 +298,8 @@ def make_solver(
 AFTER_GUMBEL = {"c_init": 0.7, "prior_temperature": 1.6}
 """Of PUCT with a network that learned from Gumbel's targets, which are sharper than shares of visits: +131 and +65 Elo in othello, +9
 and +7 in connect four (docs/results.md)."""
+SIMULATIONS = 200
+"""Of a network's search, where neither simulations nor a time is given."""
 BATCH_BY_CLOCK = 8
 """Leaves of one tree in a batch, where a search need not be the same twice: five times the simulations of one at a time."""
 
@@ -320,11 +322,11 @@ def make_net(
     seed: int = 0,
     **search: Any,
 ) -> Thinker:
-    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; sims=0 plays the raw policy. It searches by
-    the settings of its run, which other options change, as in fpu=0.3 (docs/configuration.md, `search`); another method has its own
-    defaults. `threads` share one tree, and results vary from run to run; torch evaluates in batches of `leaves` where that is
-    given, on other devices, and nets without a compiled form. Where information is hidden it plays the policy, as a mixture, and
-    does not search"""
+    """search with a network: net:RUN or net:FOLDER, as `python -m checkpoints` lists them; 200 simulations without sims or ms, sims=0
+    plays the raw policy. It searches by the settings of its run, which other options change, as in fpu=0.3 (docs/configuration.md,
+    `search`); another method has its own defaults. `threads` share one tree, and results vary from run to run; torch evaluates in
+    batches of `leaves` where that is given, on other devices, and nets without a compiled form. Where information is hidden it plays
+    the policy, as a mixture, and does not search"""
     if game.hides_information:
         return _policy_player(game, checkpoint, sims, ms, precision, device, seed)
     batch = leaves or (BATCH_BY_CLOCK if ms else 1)
@@ -340,7 +342,7 @@ def make_net(
         game,
         settings_class(method or PUCT.method)(**({"rollout": 0.0} | search)),
         network=network,
-        simulations=sims,
+        simulations=SIMULATIONS if sims is None and ms is None else sims,
         ms=ms,
         leaves=1 if is_compiled(network) else batch,
         reuse=reuse,

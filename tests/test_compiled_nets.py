@@ -168,12 +168,12 @@ def positions(game, count):
     return np.stack(found)
 
 
-@pytest.mark.parametrize("name", ["connect_four", "tic_tac_toe"])
+@pytest.mark.parametrize("name", ["connect_four/small", "tic_tac_toe/best"])
 def test_a_released_net_keeps_its_policy_in_bf16(name):
     if not WITH_BF16:
         pytest.skip("this CPU does not compute with bf16")
-    game = load(name)
-    net, _ = checkpoints.load(checkpoints.resolve("small", game), game)
+    game = load(name.split("/")[0])
+    net, _ = checkpoints.load(checkpoints.resolve(name), game)
     observations = positions(game, 2000)
     logits, utilities = by_torch(net, observations)
     found, values = CompiledNet.of_net(net, game, "bf16")(observations)
@@ -410,7 +410,7 @@ PROGRAM = """if True:
     import numpy as np, checkpoints
     from games import load
     game = load("tic_tac_toe")
-    net, card = checkpoints.load_compiled(checkpoints.resolve("small", game), game)
+    net, card = checkpoints.load_compiled(checkpoints.resolve("best", game), game)
     logits, utilities = net(np.ones((2, 2, 3, 3), np.float32))
     print(net.instructions, net.precision, card.net, *logits[0].tolist(), *utilities[0].tolist())
 """
@@ -447,7 +447,7 @@ def test_code_for_another_cpu_computes_the_same(tmp_path, cpu, features, expecte
     (which, precision, *numbers), _ = run_program(tmp_path, NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES=features)
     assert (which, precision) == (expected, "fp32")
     game = load("tic_tac_toe")
-    net, _ = checkpoints.load(checkpoints.resolve("small", game), game)
+    net, _ = checkpoints.load(checkpoints.resolve("best", game), game)
     logits, utilities = by_torch(net, np.ones((1, 2, 3, 3), np.float32))
     np.testing.assert_allclose(np.array(numbers[1:], float), [*logits[0], *utilities[0]], rtol=1e-4, atol=1e-4)
 

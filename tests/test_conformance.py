@@ -5,10 +5,10 @@ import pytest
 from games import load, variants
 from games.engine.doctor import examine
 
-PLIES = 40_000
+PLIES = 20_000
 """Of random games, at most: the laws look at some thousand positions. `python -m games doctor GAME` plays a thousand games."""
 
-SECONDS = 0.5
+SECONDS = 0.3
 """Of each law, which `python -m games doctor GAME` gives longer."""
 
 

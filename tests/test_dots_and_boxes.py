@@ -516,13 +516,13 @@ NEARLY = st.tuples(
 )
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(st.one_of(st.text(max_size=40), st.builds("{} {}".format, BOARDS, st.text("ABCab", max_size=2))))
 def test_parse_takes_any_text_or_refuses_it(text: str) -> None:
     accepted_or_refused(text)
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(NEARLY)
 def test_parse_takes_any_typing_error_or_refuses_it(slip: tuple[int, int, int, str]) -> None:
     seed, ply, at, mark = slip

@@ -559,7 +559,7 @@ def test_of_two_persons_nothing_is_shown_until_the_one_to_move_is_ready(server):
 
 @pytest.mark.parametrize(
     ("game", "text"),
-    [(FIRST, "uct:sims=50"), (FIRST, "alphabeta:depth=2"), (FIRST, "net:tic_tac_toe/small,sims=8"), (FIRST, "solver")],
+    [(FIRST, "uct:sims=50"), (FIRST, "alphabeta:depth=2"), (FIRST, "net:tic_tac_toe/best,sims=8"), (FIRST, "solver")],
 )
 def test_an_analysis_grows_and_ends_when_it_is_closed(game, text):
     game = load(game)
@@ -648,7 +648,7 @@ def test_a_line_is_shown_without_changing_the_table(server):
     assert post(server, f"/api/tables/{name}/line", {"node": 0, "actions": [3] * 7})[0] == 400
 
 
-@pytest.mark.parametrize("text", ["uct:sims=50", "alphabeta:depth=2", "net:tic_tac_toe/small,sims=8"])
+@pytest.mark.parametrize("text", ["uct:sims=50", "alphabeta:depth=2", "net:tic_tac_toe/best,sims=8"])
 def test_a_searched_tree_is_drawn(server, text):
     name, table = begin(server)
     table.command("analyst", {"player": text})

@@ -97,13 +97,19 @@ def test_a_wrong_player_is_one_line(text, game, expected):
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(text=st.text(st.sampled_from('abcdehilmnoprstux:=,019" '), max_size=20), kind=st.sampled_from(["", *kinds()]))
 def test_any_text_is_a_player_or_one_line(text, kind):
     try:
         make_player(f"{kind}:{text}" if kind else text, load("tic_tac_toe"))
     except (UserError, OSError) as error:
         assert "\n" not in str(error)
+
+
+def test_a_network_without_a_limit_searches_with_200_simulations():
+    game = load("tic_tac_toe")
+    one, other = (make_player(f"net:tic_tac_toe/best{rest}", game).choose(game.initial()) for rest in ("", ",sims=200"))
+    assert (one.action, one.value, one.nodes) == (other.action, other.value, other.nodes)
 
 
 def arena(*words, given=""):
@@ -269,7 +275,7 @@ def test_a_packed_player_can_be_made_without_its_files(tmp_path, monkeypatch):
 def test_a_packed_network_can_be_made_without_its_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr("arena.players.cache_folder", cache_in(tmp_path))
     game = load("tic_tac_toe")
-    released = make_player("net:small,sims=16", game)
+    released = make_player("net:best,sims=16", game)
     folder = shutil.copytree(Path(parse_player(released.text)[2]["checkpoint"]), tmp_path / "copy")
     player = make_player(f"net:{folder},sims=16", game)
     packed, choice = pack_player(player), player.choose(game.initial())

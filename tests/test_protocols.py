@@ -681,8 +681,8 @@ def test_a_terminated_search_answers_with_what_it_has(capsys):
     [
         "alphabeta:depth=3",
         "uct:sims=100",
-        "net:tic_tac_toe/small,sims=20",
-        "net:tic_tac_toe/small,sims=20,method=gumbel",
+        "net:tic_tac_toe/best,sims=20",
+        "net:tic_tac_toe/best,sims=20,method=gumbel",
     ],
 )
 def test_an_endless_search_reports_and_ends_when_it_is_stopped(text):
@@ -706,7 +706,7 @@ def test_an_endless_search_reports_and_ends_when_it_is_stopped(text):
 
 def test_without_other_limits_a_watched_search_is_the_players_own():
     game = load("tic_tac_toe")
-    for text in ("alphabeta:depth=4", "uct:sims=300,seed=3", "net:tic_tac_toe/small,sims=40,method=gumbel"):
+    for text in ("alphabeta:depth=4", "uct:sims=300,seed=3", "net:tic_tac_toe/best,sims=40,method=gumbel"):
         alone = make_player(text, game).choose(game.initial())
         results: list[Choice | Exception] = []
         start = game.initial()
@@ -716,7 +716,7 @@ def test_without_other_limits_a_watched_search_is_the_players_own():
         assert (found.action, found.value, found.nodes) == (alone.action, alone.value, alone.nodes)
 
 
-@pytest.mark.parametrize("text", ["alphabeta:depth=3", "uct:sims=100", "net:tic_tac_toe/small,sims=50"])
+@pytest.mark.parametrize("text", ["alphabeta:depth=3", "uct:sims=100", "net:tic_tac_toe/best,sims=50"])
 def test_some_actions_alone_are_searched_and_nothing_of_it_remains(text):
     game = load("tic_tac_toe")
     analyst = Analyst(make_player(text, game))

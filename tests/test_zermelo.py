@@ -35,7 +35,7 @@ def test_nothing_loads_torch_but_training(tmp_path: Path) -> None:
 import sys, zermelo
 assert "numba" not in sys.modules
 game = zermelo.load_game("tic_tac_toe")
-zermelo.load_net("tic_tac_toe/small", game).evaluate(game.initial())
+zermelo.load_net("tic_tac_toe/best", game).evaluate(game.initial())
 zermelo.play_match(game, "random", "uct:sims=5", games=4, workers=0)
 assert "torch" not in sys.modules
 """
