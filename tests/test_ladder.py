@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import tomllib
 from collections import Counter
 from html.parser import HTMLParser
@@ -19,7 +20,7 @@ import pytest
 
 import arena.ladder.reference_players
 from arena.__main__ import main
-from arena.ladder.ladder import Goal, Ladder
+from arena.ladder.ladder import OVERHEAD, Goal, Ladder
 from arena.ladder.names import series_of
 from arena.ladder.reference_players import ReferencePlayers, read_reference_players, reference_players, with_programs
 from arena.ladder.results import Counts, LadderResults, default_file, result_of
@@ -296,6 +297,31 @@ def test_adaptive_pairing_avoids_one_sided_games(ladder_file):
         chosen.append(ladder.choose(ladder.pairs(), under_way))
         under_way[chosen[-1]] += 1
     assert set(chosen) == {(weak, middling), (middling, strong)}
+
+
+def test_pairing_per_second_plays_the_quick_pair_until_the_slow_one_tells_more_for_its_time(ladder_file, monkeypatch):
+    quick, slow, other = players = [f"random:seed={seed}" for seed in range(3)]
+    chosen = {}
+    for pairing in ("adaptive", "per-second"):
+        ladder = Ladder(NIM, players, ladder_file, pairing=pairing)
+        monkeypatch.setattr(ladder, "seconds", lambda *pair: 9.0 if slow in pair else 1.0)
+        for pair in ladder.pairs():
+            ladder.counts[pair] = Counts(np.ones(9), 9)
+        ladder_file.has_news()  # or the ladder would read the empty file
+        under_way = Counter()
+        for _ in range(60):
+            under_way[ladder.choose(ladder.pairs(), under_way)] += 1
+        chosen[pairing] = under_way[quick, other], under_way.total()
+    assert chosen["adaptive"] == (20, 60)
+    assert 30 < chosen["per-second"][0] < 60
+
+
+def test_seconds_of_a_block_are_those_of_both_players_moves(ladder_file):
+    ladder, before = Ladder(NIM, PLAYERS, ladder_file), time.perf_counter()
+    ladder.play(Goal(games=12), workers=0)
+    passed = time.perf_counter() - before
+    moves = sum(counts.blocks * (ladder.seconds(*pair) - OVERHEAD) for pair, counts in ladder.counts.items())
+    assert 0 < moves < passed
 
 
 def test_a_new_player_plays_first(ladder_file):

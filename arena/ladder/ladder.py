@@ -15,6 +15,8 @@ The next pair to play (`pairing`):
 
     adaptive       the pair whose next block is expected to reduce the sum of all variances most (Fisher information at the current
                    estimate, running blocks included): new players, close ratings, no one-sided games
+    per-second     the pair whose next block reduces it most for the time that it takes, by the players' moves so far: the shortest way
+                   to an interval where some players are slow; which pairs play then depends on the machine
     round-robin    the pair with the fewest blocks
 
 All pairs play the same openings in the same order. A pair of deterministic players that only repeats its games is not played again.
@@ -52,10 +54,12 @@ from games import Game, load
 from games.engine.registry import files_of
 from games.record import GameRecord, prepare_records
 
-PAIRINGS = ("adaptive", "round-robin")
+PAIRINGS = ("adaptive", "per-second", "round-robin")
 Pair = tuple[str, str]
 NO_BLOCKS: Mapping[Pair, int] = MappingProxyType({})
 GAMES = 200  # the goal of `ladder` and `rate` where none is given
+OVERHEAD = 0.01
+"""Seconds of a block beside the players' moves."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,9 @@ class Ladder:
         self.has_only_repetitions = False
         """It ended because all pairs only repeat their games."""
         self.counts = results.counts()
+        self._seconds: Counter[str] = Counter()
+        self._games: Counter[str] = Counter()
+        """Of each player's moves, and how many games they were: those played here."""
         self._source = iter(self.openings)
         self._drawn: list[Opening] = []
 
@@ -191,7 +198,12 @@ class Ladder:
             [(place[a], place[b]) for a, b in alive],
             [under_way.get(pair, 0) for pair in alive],
         )
-        return alive[int(np.argmax(reductions))]
+        costs = [self.seconds(*pair) for pair in alive] if self.pairing == "per-second" else 1.0
+        return alive[int(np.argmax(reductions / costs))]
+
+    def seconds(self, *pair: str) -> float:
+        """Of a block between two players, expected; nothing is known of one that has not played here, and it plays soon."""
+        return OVERHEAD + sum(2 * self._seconds[name] / max(1, self._games[name]) for name in pair)
 
     def _add(self, pair: Pair, job: Job, block: Sequence[GameRecord]) -> None:
         is_new = self.results.add(*pair, job.block, job.seed, job.opening, block)
@@ -199,6 +211,10 @@ class Ladder:
         counts.blocks += 1
         if is_new:
             counts.results[result_of(block)] += 1
+        for record, players in zip(block, (pair, pair[::-1]), strict=True):
+            for name, times in zip(players, record.metadata["times"], strict=True):
+                self._seconds[name] += sum(times) / 1000
+                self._games[name] += 1
 
     def pairs(self, of: str | None = None) -> list[Pair]:
         """All pairs, or those of one player."""
