@@ -7,6 +7,7 @@ repeated with twice as many.
 
 from __future__ import annotations
 
+import functools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from base.errors import UserError
+from base.threads import interruptible
 from classical.eval import Eval, Weights, default_eval, scratch
 from classical.scores import UNIT, utility_of
 from classical.types import Kernel, Lines, Positions, Records, Score
@@ -266,7 +268,7 @@ class FixedDepth(ABC):
         while True:
             ws = self.workspace(state, levels)
             ws.counters[LOG_PARENT] = -1
-            n = self.run(ws)
+            n = interruptible(functools.partial(self.run, ws))
             if not ws.counters[TOO_DEEP]:
                 line = ws.lines[0].tolist()
                 best = line[: line.index(-1)]

@@ -3,6 +3,10 @@
 import functools
 import json
 import math
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -370,3 +374,26 @@ def test_what_cannot_be_searched_is_refused():
         Expectiminimax(load("backgammon"), 1).choose(load("backgammon").initial())
     with pytest.raises(UserError, match=r"expected weights for nim:most=7 .*, got some for tic_tac_toe"):
         Minimax(load("nim"), 1, default_eval(game))
+
+
+ENDLESS = """
+from classical.minimax import Minimax
+from games import load
+game = load("connect_four")
+Minimax(game, 2).choose(game.initial())
+print("begun", flush=True)
+Minimax(game, 16).choose(game.initial())
+"""
+
+
+def test_ctrl_c_ends_a_long_search_at_once():
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(1)
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT and time.monotonic() - start < 20
+    assert err.rstrip().endswith("KeyboardInterrupt")
