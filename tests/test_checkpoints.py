@@ -536,7 +536,8 @@ def test_every_released_net_is_whole_and_plays_legal_moves(path):
     assert folders.game_folder(game) == path.parent and verify(path, game) == card
     assert card.weights == hash_of((path / "weights.safetensors").read_bytes())
     assert sorted(each.name for each in path.iterdir()) == ["card.json", "weights.safetensors"]
-    assert "/" not in card.command and card.commit and card.games  # how it came to be, without anybody's folders
+    learned_from = card.games or card.configuration["supervised"]["files"]
+    assert "/" not in card.command and card.commit and learned_from  # how it came to be, without anybody's folders
     state = game.initial()
     while (mover := game.to_move(state)) == CHANCE:
         state = game.result(state, game.legal_actions(state)[0])

@@ -1,5 +1,6 @@
 """The estimate of a run's memory: bounds that hold, and the size that its processes really have."""
 
+import mmap
 import multiprocessing
 import sys
 from pathlib import Path
@@ -47,9 +48,10 @@ def _hold(megabytes: int, pipe: Any) -> None:
 @linux
 def test_resident_size_is_that_of_all_processes() -> None:
     before = resident()
-    held = np.ones(100 * 125_000)
+    held = mmap.mmap(-1, 100 * 10**6)  # new pages: malloc may have some that are free, and in memory
+    held.write(b"1" * len(held))
     assert 90 < resident() - before < 130
-    del held
+    held.close()
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_hold, args=(200, theirs), daemon=True)
