@@ -37,8 +37,7 @@ from base.values import Misfit, checked, parsed
 from checkpoints import pack, read_card, ready, resolve, text_of, unpack
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.book import Book
-from classical.eval import Eval, default_eval, evaluator, shipped
-from classical.eval.weights import SHIPPED
+from classical.eval import FITTED, Eval, default_eval, evaluator, file_text, shipped
 from classical.expectiminimax import Expectiminimax
 from classical.maxn import MaxN
 from classical.minimax import Minimax
@@ -61,7 +60,6 @@ SOLVER_NODES = 1_000_000_000  # for a move, without `nodes`: the empty board of 
 SOLVER_NODES_LATE = 50_000_000  # where only late positions can be solved: some seconds
 ENGINES = Path(__file__).parent / "engines"
 FILES = ("checkpoint", "eval", "book")  # options that name a file or a checkpoint's folder
-FITTED = "fitted"  # in the place of a file of EVAL: the weights that come with the program
 KEPT = 8  # players of a task that a worker keeps: their tables take memory
 
 
@@ -494,7 +492,7 @@ def brief(text: str, given: str = "") -> str:
         defaults["method"] = PUCT.method  # of nearly all runs
         resolved |= {"checkpoint": text_of(Path(resolved["checkpoint"]))}
     if resolved.get("eval") is not None:
-        resolved["eval"] = _file_text(resolved["eval"])
+        resolved["eval"] = file_text(resolved["eval"])
     shown = {name: value for name, value in resolved.items() if name in named or value != defaults.get(name)}
     return kind + options.text(shown)
 
@@ -555,13 +553,8 @@ def by_content(resolved: dict[str, Any]) -> dict[str, Any]:
     for key in FILES[1:]:
         if found.get(key) is not None:
             content = hashlib.sha256(Path(found[key]).read_bytes()).hexdigest()[:12]
-            found[key] = f"{_file_text(found[key])}#{content}"
+            found[key] = f"{file_text(found[key])}#{content}"
     return found
-
-
-def _file_text(path: str) -> str:
-    """What names a file in a player's text."""
-    return FITTED if Path(path).parent == SHIPPED else path
 
 
 def eval_of(game: Game, path: str | None) -> Eval | None:

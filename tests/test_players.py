@@ -245,8 +245,7 @@ def test_the_fitted_weights_of_a_game_are_a_player_with_one_name_everywhere(path
     assert "eval=fitted#" in player.name and brief(player.text) == "alphabeta:depth=1,eval=fitted"
     elsewhere = tmp_path / "fitted"
     shutil.copytree(SHIPPED, elsewhere)
-    for module in ("classical.eval.weights", "arena.players"):
-        monkeypatch.setattr(f"{module}.SHIPPED", elsewhere)
+    monkeypatch.setattr("classical.eval.weights.SHIPPED", elsewhere)
     assert make_player("alphabeta:depth=1,eval=fitted", game, ready=False).name == player.name
     assert make_player(f"alphabeta:depth=1,eval={path}", game, ready=False).name != player.name
     with pytest.raises(UserError, match=r"eval=fitted: expected one of .*chess.*, got tic_tac_toe"):

@@ -24,7 +24,7 @@ def test_a_released_net_is_whole_small_and_says_how_it_was_made(name: str) -> No
     game = load(read_card(NETS[name]).game)
     card = verify(NETS[name], game)
     learned_from = card.games or card.configuration["supervised"]["files"]
-    assert card.command and learned_from and (card.strength is not None or card.note)
+    assert card.command and card.configuration and learned_from and (card.strength is not None or card.note)
     assert sum(file.stat().st_size for file in Path(NETS[name]).iterdir()) < LARGEST
 
 

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from arena.players import ENGINES, FILES, FITTED, brief, make_player, parse_player
+from arena.players import ENGINES, FILES, brief, make_player, parse_player
 from base.errors import UserError, short
 from base.options import split
 from base.seeds import below, generator
 from checkpoints import all_of, called, folders, read_card
 from classical.equilibrium.game_tree import MOST_NODES
+from classical.eval import FITTED
 from games import Game, load
 from games.engine.registry import builtin_games, options_of, summary_of, variants
 

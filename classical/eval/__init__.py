@@ -31,9 +31,21 @@ from classical.eval.fit import Fit, eval_of, expected, fit_rows
 from classical.eval.measures import Judged, judge
 from classical.eval.rows import GameArrays, Rows, game_arrays, positions
 from classical.eval.table import beside_hand, study
-from classical.eval.weights import INSIDE, LARGEST, Eval, Weights, default_eval, evaluator, scratch, shipped
+from classical.eval.weights import (
+    FITTED,
+    INSIDE,
+    LARGEST,
+    Eval,
+    Weights,
+    default_eval,
+    evaluator,
+    file_text,
+    scratch,
+    shipped,
+)
 
 __all__ = [
+    "FITTED",
     "INSIDE",
     "LARGEST",
     "Eval",
@@ -47,6 +59,7 @@ __all__ = [
     "eval_of",
     "evaluator",
     "expected",
+    "file_text",
     "fit_rows",
     "game_arrays",
     "judge",

@@ -26,6 +26,8 @@ from games.types import Features, GameState, Integer
 
 SHIPPED = Path(__file__).parent / "fitted"
 """Weights fitted to games, which come with the program: a file for each game that has some."""
+FITTED = "fitted"
+"""What stands for the file of these weights in a player's text."""
 
 INSIDE = 0.999  # the largest size of EVAL; a win is 1
 LARGEST = 1e6  # of unit · weight, so that float32 sums stay finite
@@ -217,8 +219,13 @@ def shipped(game: Game) -> Path:
     """The file of the fitted weights that come with the program."""
     files = {str(read_json(path)["game"]): path for path in sorted(SHIPPED.glob("*.eval.json"))}
     if game.name not in files:
-        raise UserError(f"eval=fitted: expected one of {', '.join(files)}, got {game.name}")
+        raise UserError(f"eval={FITTED}: expected one of {', '.join(files)}, got {game.name}")
     return files[game.name]
+
+
+def file_text(path: str) -> str:
+    """What names a file in a player's text: `fitted` for one of these, else its path."""
+    return FITTED if Path(path).parent == SHIPPED else path
 
 
 def default_eval(game: Game) -> Eval:
