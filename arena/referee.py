@@ -3,22 +3,26 @@
 Every player gets every action, the opening's included. Only `choose` is timed; compiling and loading happen in `make_player`. A player
 that raises `Forfeit` (a crash, an illegal action, no answer in time) loses the game, and the record's `ending` has the reason.
 
-The record's metadata: `opening`, the number of plies given; and by seat `times`, the milliseconds of each chosen move; `timed`, the
-number of moves with a time limit; `late`, the number of those that exceeded it by more than TOLERANCE.
+The record has the value of each search, as its player gave it. Its metadata: `opening`, the number of plies given; and by seat
+`times`, the milliseconds of each chosen move; `timed`, the number of moves with a time limit; `late`, the number of those that
+exceeded it by more than TOLERANCE.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, TypeVar
+
+import numpy as np
 
 from arena.openings import Opening, random_action
 from arena.players import Forfeit, Player
 from base.errors import UserError
 from base.seeds import derive, generator
 from games import CHANCE, Game
-from games.choice import Choice
+from games.choice import Choice, utilities_of
 from games.record import MAX_PLIES, GameRecord, make_record
 
 T = TypeVar("T")
@@ -39,13 +43,16 @@ def play_game(
     start = state = opening.start(game)
     moves: list[int] = []
     visits: list[dict[int, int]] = []
+    values: list[tuple[float, ...]] = []
+    unknown = (math.nan,) * game.players
     times: list[list[float]] = [[] for _ in players]
     timed, late = [0] * game.players, [0] * game.players
     outcome, ending = None, ""
 
-    def follow(action: int, after: Any, seen: dict[int, int]) -> Any:
+    def follow(action: int, after: Any, seen: dict[int, int], value: tuple[float, ...] = unknown) -> Any:
         moves.append(int(action))
         visits.append(seen)
+        values.append(value)
         for seat, player in enumerate(players):
             of_seat(seat, player.advance, int(action))
         return after
@@ -71,7 +78,8 @@ def play_game(
                 after = game.result(state, choice.action)
             except UserError as error:
                 raise SeatForfeits(mover, str(error)) from None
-            state = follow(choice.action, after, visits_of(choice))
+            value = utilities_of(game, mover, choice) if choice.has_value else None
+            state = follow(choice.action, after, visits_of(choice), value or unknown)
         if not game.is_terminal(state):
             outcome, ending = game.utility(state, stopped=True), MAX_PLIES
     except SeatForfeits as forfeit:
@@ -81,6 +89,7 @@ def play_game(
         game,
         moves,
         visits=visits if any(visits) else (),
+        utilities=np.clip(np.array(values, np.float32).reshape(len(moves), game.players), -1.0, 1.0),
         outcome=outcome,
         ending=ending,
         seed=seed,

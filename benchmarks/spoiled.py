@@ -108,7 +108,7 @@ def freeze_window() -> None:
         setattr(self, calls, getattr(self, calls, 0) + 1)
         if getattr(self, calls) <= 2:
             return extend(self, games)
-        new = len(Window.of(self.game, games, self.settings.fast))
+        new = len(Window.of(self.game, games, self.settings))
         self.made += new
         return new
 

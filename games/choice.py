@@ -6,7 +6,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from games.engine.game import Game
 
 Bound = Literal["exact", "upper", "lower", "estimate"]
 
@@ -57,6 +60,23 @@ class Choice:
     """What each part of the search did: cut-offs by kind, table hits, extensions."""
     utilities: tuple[float, ...] | None = None
     """Every player's utility after `action`, where the search has them all."""
+
+    @property
+    def has_value(self) -> bool:
+        """Whether the search valued anything: a book, an equilibrium and random play choose without."""
+        return self.proven or any(each.value is not None for each in self.actions)
+
+
+def utilities_of(game: Game, mover: int, choice: Choice) -> tuple[float, ...] | None:
+    """Every player's after the action, where they are known."""
+    return choice.utilities or shared(game, mover, choice.value)
+
+
+def shared(game: Game, mover: int, value: float | None) -> tuple[float, ...] | None:
+    """Every player's utility by the mover's, where that decides them."""
+    if value is None or game.players != 2 or not game.rules.zero_sum:
+        return None
+    return (value, 0.0 - value) if mover == 0 else (0.0 - value, value)
 
 
 @dataclass(frozen=True)

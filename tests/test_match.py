@@ -229,6 +229,22 @@ def test_a_game_depends_on_its_seeds_alone():
     assert len(first.visits) and first.searched.any()
 
 
+@pytest.mark.parametrize("name", ["connect_four", "dots_and_boxes:rows=1,cols=2,players=3"])
+def test_a_record_has_the_value_of_each_search_and_none_where_nothing_was_searched(name):
+    game = load(name)
+    searching = "alphabeta:depth=2" if game.players == 2 else "maxn:depth=2"
+    table = [make_player("random", game), *(make_player(searching, game) for _ in range(game.players - 1))]
+    record = play_game(game, table, Opening(tuple(game.legal_actions(game.initial())[:1])), seed=3)
+    again = make_player(searching, game)
+    for state, ply in list(record.replay(game))[:-1]:
+        if ply == 0 or (mover := game.to_move(state)) == 0:
+            assert np.isnan(record.utilities[ply]).all()
+        else:
+            again.new_game()
+            assert record.utilities[ply, mover] == pytest.approx(again.choose(state).value)
+            assert record.utilities[ply].sum() == pytest.approx(0, abs=1e-6)
+
+
 # ── blocks ──
 
 

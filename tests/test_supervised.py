@@ -117,6 +117,34 @@ def test_killed_and_resumed_is_the_uninterrupted_run(files: Path, tmp_path: Path
     assert len(first) == 2  # the first checkpoint is what the games taught
 
 
+def test_recorded_games_stay_in_the_window_until_newer_ones_take_their_place(files: Path, tmp_path: Path) -> None:
+    config = beginning_with(files, "window.constant=500", "window.most=500", "supervised.epochs=1")
+    loops: list[Loop] = []
+
+    class Kept(Loop):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            loops.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("train.loop.Loop", Kept)
+        for games in (8, 16, 160):
+            steps = run(tmp_path / "run", games, config=config).steps
+            window = loops[-1].window
+            own = loops[-1].progress.made[-1] - window.recorded
+            assert steps == int(own * config.window.samples / config.learning.batch)  # none are due for recorded games
+            assert 500 <= len(window) < 520
+            again = Kept(loops[-1].run, loops[-1].log, loops[-1].workers, None, None)
+            again.restore()
+            for name, value in vars(window).items():
+                if isinstance(value, np.ndarray | int):
+                    np.testing.assert_array_equal(getattr(again.window, name), value, err_msg=name)
+            if games == 160:
+                assert own > 500  # nothing recorded is left
+            else:
+                assert own < 500 < window.recorded
+
+
 def test_changed_files_are_refused(files: Path, tmp_path: Path) -> None:
     copy = tmp_path / "games.txt"
     copy.write_text((files / "games.txt").read_text())

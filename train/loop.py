@@ -56,7 +56,7 @@ from train.run import Run, command_for
 from train.shards import gradient_of
 from train.state import Progress, newest
 from train.state import save as save_state
-from train.supervised import learn_from_games
+from train.supervised import learn_from_games, lessons
 from train.window import Checked, Window, check
 
 T = TypeVar("T")
@@ -182,20 +182,27 @@ class Loop:
         """From random weights; or from recorded games, and that is saved. A function of the files and the configuration."""
         if not self.config.supervised.files:
             return
+        config = self.config
         result = learn_from_games(
-            self.game, self.learner, self.config.supervised, self.config.seed, self.log, self.workers
+            self.game, self.learner, config.supervised, config.seed, self.log, self.workers, config.window
         )
         self.learner.begin_again()
         self.log.say(f"{self.run.folder}: {result}")
         self.observer.pretrained(result.metrics())
+        self.window.begin_with(lessons(self.game, config.supervised)[0])
+        self.fit()
+        self.progress = replace(self.progress, recorded=self.window.recorded)
         self.save()
 
     def _fill_window(self) -> None:
-        """With the games of as many iterations as it takes, from disk."""
-        made = (0, *self.progress.made)
+        """With the games of as many iterations as it takes, from disk; before them, as far as it reaches, recorded games."""
+        recorded = self.progress.recorded
+        made = (recorded, *self.progress.made)
         wanted = made[-1] - self.config.window.size(made[-1])
-        first = max(k for k in range(len(made)) if made[k] <= wanted) if len(made) > 1 else 0
-        self.window.made = made[first]
+        first = max((k for k in range(len(made)) if made[k] <= wanted), default=0)
+        if wanted < recorded:
+            self.window.begin_with(lessons(self.game, self.config.supervised)[0])
+        self.window.made, self.window.recorded = made[first], recorded
         for iteration in range(first, self.progress.iterations):
             self._newest = games_of(self.run.games, iteration, self.game, self.log.say)
             self.window.extend(check(self.game, self._newest))
@@ -274,7 +281,7 @@ class Loop:
 
     def validate(self, games: Checked) -> None:
         """Compare what the network that played and EVAL expect of these games, which they have not learned from yet, with the games."""
-        fresh = Window.of(self.game, games, self.config.window.fast)
+        fresh = Window.of(self.game, games, self.config.window)
         plies = fresh.evenly(VALIDATED)
         if not len(plies):
             return
@@ -297,7 +304,7 @@ class Loop:
         """The window takes the games; then so many steps that each new position is drawn `window.samples` times on average."""
         self.window.extend(games)
         progress, batch = self.progress, self.config.learning.batch
-        due = int(self.window.made * self.config.window.samples / batch)
+        due = int((self.window.made - self.window.recorded) * self.config.window.samples / batch)
         rng = np.random.default_rng(derive(self.config.seed, "batches", progress.iterations))
         budget = self.run.budget
         share = (lambda: budget.share(progress, self.seconds)) if budget.minutes else budget.share(progress, 0.0)

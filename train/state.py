@@ -27,8 +27,8 @@ from base.files import durable_folder, read_sealed_json, remove_leftovers, write
 from base.json_values import is_count, is_number
 
 KEPT = 2
-FORMAT = 2
-"""1: only the tensors had a hash."""
+FORMAT = 3
+"""1: only the tensors had a hash. 2: recorded games did not stay in the window."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,9 @@ class Progress:
     seconds: float = 0.0
     """Spent so far, by all processes of the run."""
     made: tuple[int, ...] = ()
-    """Positions to learn from that had been made when each iteration was finished."""
-
-    @property
-    def positions(self) -> int:
-        return self.made[-1] if self.made else 0
+    """Positions to learn from that had been made when each iteration was finished, `recorded` included."""
+    recorded: int = 0
+    """Positions of the recorded games that the run began with, which the window holds as its oldest."""
 
 
 def save(folder: Path, progress: Progress, tensors: dict[str, Tensor], configuration: str) -> None:
@@ -111,8 +109,8 @@ def read_progress(path: Path) -> Progress:
 
 def _about(path: Path) -> dict[str, Any]:
     about = read_sealed_json(path, is_older=lambda table: table.get("format") == 1)
-    names = {"format", "sha256", *(each.name for each in fields(Progress))}
-    named = {1: names, FORMAT: names | {"configuration"}}
+    names = {"format", "sha256", *(each.name for each in fields(Progress))} - {"recorded"}
+    named = {1: names, 2: names | {"configuration"}, FORMAT: names | {"configuration", "recorded"}}
     wanted = named.get(about["format"]) if is_count(about.get("format")) else None
     if set(about) != wanted:
         raise UserError(f"{path}: expected the counters of a run in format {FORMAT}")
@@ -120,9 +118,11 @@ def _about(path: Path) -> dict[str, Any]:
 
 
 def _progress(about: dict[str, Any], path: Path) -> Progress:
+    about = {"recorded": 0} | about
     made, seconds = about["made"], about["seconds"]
-    are_counts = all(is_count(about[name]) for name in ("iterations", "games", "plies", "steps"))
+    are_counts = all(is_count(about[name]) for name in ("iterations", "games", "plies", "steps", "recorded"))
     is_list = isinstance(made, list) and all(map(is_count, made)) and made == sorted(made)
+    is_list = is_list and all(count >= about["recorded"] for count in made)
     if not are_counts or not is_list or not is_number(seconds) or seconds < 0 or len(made) != about["iterations"]:
         raise UserError(f"{path}: expected counters from 0 on, and the positions made by each iteration")
     counters = {each.name: about[each.name] for each in fields(Progress)}

@@ -28,7 +28,7 @@ from monitor.log import RunLog
 from train.learner import Learner
 from train.recorded import SupervisedSettings, hash_of_moves, recorded
 from train.shards import gradient_of
-from train.window import Window, check
+from train.window import Checked, Window, WindowSettings, check
 
 Array = np.ndarray[Any, Any]
 
@@ -70,17 +70,19 @@ class Pretraining:
 
 
 def learn_from_games(
-    game: Game, learner: Learner, settings: SupervisedSettings, seed: int, log: RunLog, workers: Workers | None = None
+    game: Game,
+    learner: Learner,
+    settings: SupervisedSettings,
+    seed: int,
+    log: RunLog,
+    workers: Workers | None = None,
+    targets: WindowSettings | None = None,
 ) -> Pretraining:
     """As many steps as the settings have. `workers` compute gradients, where they are computed in parts."""
-    records = recorded(game, settings)
-    taught: tuple[list[GameRecord], list[GameRecord]] = [], []  # learned from; held back
-    for record in records:
-        taught[is_held_back(record, settings.held_back)].append(teaching(game, record))
-    window, held = (Window.of(game, check(game, each)) for each in taught)
+    window, held = (Window.of(game, each, targets) for each in lessons(game, settings))
     if not len(window):
         raise UserError(
-            f"--from-games: expected games to learn from, all {len(records)} are held back; lower supervised.held_back"
+            f"--from-games: expected games to learn from, all {held.games} are held back; lower supervised.held_back"
         )
     before = judged_on(held, learner)[1]
     steps = max(1, int(settings.epochs * len(window) / learner.settings.batch))
@@ -93,6 +95,14 @@ def learn_from_games(
                 learner.learn(window, now, rng, part / PARTS, count, gradient=gradient)
     value, top, error = judged_on(held, learner)
     return Pretraining(window.games, len(window), held.games, value, top, error, before)
+
+
+def lessons(game: Game, settings: SupervisedSettings) -> tuple[Checked, Checked]:
+    """The games to learn from, and those held back."""
+    taught: tuple[list[GameRecord], list[GameRecord]] = [], []
+    for record in recorded(game, settings):
+        taught[is_held_back(record, settings.held_back)].append(teaching(game, record))
+    return check(game, taught[False]), check(game, taught[True])
 
 
 def is_held_back(record: GameRecord, share: float) -> bool:

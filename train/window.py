@@ -22,7 +22,7 @@ fully, and its policy is a target too; or fast, and it trains the value alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -149,6 +149,8 @@ class Window:
         self.game, self.settings = game, settings
         self.made = 0
         """Positions to learn from in all games ever given."""
+        self.recorded = 0
+        """Of these, positions of recorded games that the run began with."""
         players = game.players
         self._firsts = game.blanks(0)
         self._plies = np.zeros(0, np.int64)  # of each game
@@ -172,9 +174,9 @@ class Window:
         self._fill = game.kernel(filler)
 
     @classmethod
-    def of(cls, game: Game, games: Checked, fast: bool = False) -> Window:
-        """All of these games; `fast` as in the settings."""
-        found = cls(game, WindowSettings(constant=1 << 40, most=1 << 40, fast=fast))
+    def of(cls, game: Game, games: Checked, settings: WindowSettings | None = None) -> Window:
+        """All of these games; the settings' size does not count."""
+        found = cls(game, replace(settings or WindowSettings(), constant=1 << 40, most=1 << 40))
         found.extend(games)
         return found
 
@@ -188,6 +190,10 @@ class Window:
 
     def bytes(self) -> int:
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+    def begin_with(self, games: Checked) -> None:
+        """Recorded games, the oldest of all. They are learned from before the run's own, so `window.samples` does not count them."""
+        self.recorded = self.extend(games)
 
     def extend(self, games: Checked) -> int:
         """Add finished games, in the order of their numbers, and drop the oldest. How many positions to learn from were added."""
@@ -338,7 +344,7 @@ class Window:
             "window/games": float(self.games),
             "window/megabytes": self.bytes() / 1e6,
             "window/age": self.age(),
-            "window/samples": draws / max(self.made, 1),
+            "window/samples": draws / max(self.made - self.recorded, 1),
         }
 
     def arrays(self) -> GameArrays:

@@ -20,7 +20,7 @@ from arena.page.choosing import HUMAN, Choosing
 from arena.page.judging import Judge, error_of, scores
 from arena.page.seeing import NOBODY, Sight
 from arena.page.shown import eval_data, table_data
-from arena.page.thinking import Analysis, Found, Order, as_data, is_valued, tree_picture, utilities
+from arena.page.thinking import Analysis, Found, Order, as_data, tree_picture
 from arena.page.tree import Node, Tree
 from arena.players import Forfeit, Player, make_player
 from arena.referee import forfeit_utilities
@@ -28,7 +28,7 @@ from arena.seats import colours_of
 from base.errors import UserError, short
 from base.seeds import derive, generator
 from games import CHANCE, Game
-from games.choice import Choice
+from games.choice import Choice, utilities_of
 from games.formats.words import action_of
 from games.record import GameRecord, make_record
 from games.types import GameState
@@ -309,7 +309,7 @@ class Table:
             node = self.tree.nodes[number]
             mover = node.mover
             assert mover is not None
-            if is_valued(found.choice):
+            if found.choice.has_value:
                 self._value(node, found.choice)
             if found.choice.proven and node.utilities is not None:
                 node.exact = node.utilities
@@ -323,7 +323,7 @@ class Table:
     def _value(self, node: Node, choice: Choice) -> None:
         """What a search found of a position."""
         assert node.mover is not None
-        node.utilities, node.scores = utilities(self.game, node.mover, choice), scores(choice)
+        node.utilities, node.scores = utilities_of(self.game, node.mover, choice), scores(choice)
         node.error = error_of(choice)
 
     def _fail(self, message: str) -> None:
@@ -382,7 +382,7 @@ class Table:
             if self.busy is not busy:
                 return
             self.busy = None
-            if node.utilities is None and is_valued(choice):
+            if node.utilities is None and choice.has_value:
                 self._value(node, choice)
             self._move(node, choice.action)
 

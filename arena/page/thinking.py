@@ -24,7 +24,7 @@ from classical.alphabeta import AlphaBeta
 from classical.alphabeta.player import Search
 from classical.alphabeta.settings import MAX_DEPTH
 from games import CHANCE, Game
-from games.choice import Choice
+from games.choice import Choice, shared, utilities_of
 from games.formats.words import written
 from games.types import GameState
 from mcts.player import TreePlayer
@@ -218,28 +218,11 @@ class Analysis:
             self.report(order.node, last, True)
 
 
-def is_valued(choice: Choice) -> bool:
-    """Whether the search has values: a book and an equilibrium choose without them."""
-    return any(each.value is not None for each in choice.actions)
-
-
-def utilities(game: Game, mover: int, choice: Choice) -> tuple[float, ...] | None:
-    """Every player's, where they are known."""
-    return choice.utilities or _of_mover(game, mover, choice.value)
-
-
-def _of_mover(game: Game, mover: int, value: float | None) -> tuple[float, ...] | None:
-    """Every player's utility of the mover's, where that decides them."""
-    if value is None or game.players != 2 or not game.rules.zero_sum:
-        return None
-    return (value, 0.0 - value) if mover == 0 else (0.0 - value, value)
-
-
 def as_data(game: Game, state: GameState, found: Found) -> dict[str, Any]:
     """For the page: candidates best first, with every player's utilities where they are known."""
     choice, mover = found.choice, game.to_move(state)
     assert mover is not None
-    whole = utilities(game, mover, choice) if is_valued(choice) or choice.proven else None
+    whole = utilities_of(game, mover, choice) if choice.has_value else None
     rows = []
     for each in choice.actions:
         rows.append(
@@ -247,7 +230,7 @@ def as_data(game: Game, state: GameState, found: Found) -> dict[str, Any]:
                 "action": each.action,
                 "name": written(game, state, [each.action])[0],
                 "value": each.value,
-                "utilities": each.utilities or _of_mover(game, mover, each.value),
+                "utilities": each.utilities or shared(game, mover, each.value),
                 "bound": each.bound,
                 "proven": each.bound == "exact"
                 and (
