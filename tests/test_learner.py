@@ -13,7 +13,7 @@ from base.errors import UserError
 from base.local_workers import Processes, Threads
 from games import Game, load
 from nets import make_net
-from train.learner import Learner, LearningSettings
+from train.learner import Learner, LearningSettings, reproducible
 from train.shards import cut, gradient_of
 from train.window import Batch, Window, WindowSettings, check
 
@@ -208,7 +208,8 @@ def test_gradient_losses_and_running_state_are_means_over_the_parts() -> None:
     for part in cut(batch, 2):
         alone.set_state(before)
         alone.net.train()
-        found.append((alone.gradient(part), alone.flat_gradient(), alone.flat_state()))
+        with reproducible(alone.settings.threads):
+            found.append((alone.gradient(part), alone.flat_gradient(), alone.flat_state()))
     came = losses, learner.flat_gradient(), learner.flat_state()
     for mine, one, other in zip(came, *found, strict=True):
         assert not np.array_equal(one, other)

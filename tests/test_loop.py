@@ -112,7 +112,7 @@ def test_longer_budget_resumes_from_there(tmp_path: Path) -> None:
 
 def test_each_new_position_is_drawn_as_often_as_configured(whole: Path) -> None:
     progress = run(whole, GAMES)
-    assert progress.steps == int(progress.positions * TINY.window.samples / TINY.learning.batch)
+    assert progress.steps == int(progress.made[-1] * TINY.window.samples / TINY.learning.batch)
 
 
 def test_evaluations_are_made_once_at_their_time(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from miniature import run, weights
 
 from base.errors import UserError
+from base.files import write_sealed_json
 from train.budget import Budget
 from train.names import folder_of
 from train.run import opened, read_budget
@@ -57,7 +58,21 @@ def test_a_state_with_an_edited_entry_is_passed_over_in_one_line(copied: Path, n
 
 def as_of_format_1(path: Path, **changes: Any) -> None:
     about = json.loads(path.read_text()) | changes | {"format": 1}
-    path.write_text(json.dumps({name: about[name] for name in about if name not in ("checksum", "configuration")}))
+    later = ("checksum", "configuration", "recorded")
+    path.write_text(json.dumps({name: about[name] for name in about if name not in later}))
+
+
+def test_a_state_from_before_recorded_games_stayed_in_the_window_resumes_without_them(copied: Path) -> None:
+    path = copied / "state" / "000002" / "state.json"
+    before = read_progress(path)
+    about = json.loads(path.read_text()) | {"format": 2}
+    write_sealed_json(path, {name: about[name] for name in about if name not in ("checksum", "recorded")})
+    assert read_progress(path) == before and before.recorded == 0
+    write_sealed_json(
+        path, {name: about[name] for name in about if name != "checksum"} | {"format": 3, "recorded": 10**6}
+    )
+    with pytest.raises(UserError, match="expected counters from 0 on"):  # more than was made
+        read_progress(path)
 
 
 def test_a_state_of_an_older_version_is_read_and_its_types_are_checked(copied: Path) -> None:
