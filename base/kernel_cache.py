@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -32,7 +33,8 @@ from base.files import cache_folder, remove_leftovers, write_bytes
 
 MAGIC = b"zermelo kernel 1\n"
 COUNTS = b"zermelo kernel that allocates\n"
-_KEEP = 2000  # kernels kept on disk; beyond that the least recently used go
+_MOST = 1 << 30  # bytes kept on disk, some 10,000 kernels; beyond that the least recently used go
+_EVERY = 50  # a process looks at its first new kernel and at each of so many whether there are more
 
 
 class ContentCache(_Cache):  # type: ignore[misc]
@@ -86,7 +88,8 @@ class ContentCache(_Cache):  # type: ignore[misc]
             payload = dumps(CompileResultCacheImpl.reduce(self, result))
             path = self._path(signature, result.target_context)
             write_bytes(path, MAGIC + hashlib.sha256(payload).digest() + payload)
-            _prune(path.parent)
+            if next(_saved) % _EVERY == 0:
+                _prune(path.parent)
         except Exception as error:  # a full disk, for example, must not stop a search
             warnings.warn(f"compiled code is not kept: {error}", stacklevel=2)
 
@@ -128,18 +131,25 @@ def _uncachable(library: Any) -> str:
     return ""
 
 
+_saved = itertools.count()
+
+
 def _prune(folder: Path) -> None:
     remove_leftovers(folder)
-    files = list(folder.glob("*.kernel"))
-    if len(files) <= _KEEP:
-        return
     used = []
-    for file in files:
+    for file in folder.glob("*.kernel"):
         with contextlib.suppress(OSError):  # another process may prune too
-            used.append((file.stat().st_mtime, file))
-    for _, file in sorted(used)[: len(used) - _KEEP * 9 // 10]:
+            about = file.stat()
+            used.append((about.st_mtime, about.st_size, file))
+    size = sum(each for _, each, _ in used)
+    if size <= _MOST:
+        return
+    for _, freed, file in sorted(used):
+        if size <= _MOST * 9 // 10:
+            return
         with contextlib.suppress(OSError):
             file.unlink()
+        size -= freed
 
 
 PROGRESS = 10.0  # seconds between two lines about a compilation that takes long

@@ -470,12 +470,14 @@ def test_a_closed_stderr_stops_nothing(tmp_path: Path) -> None:
 
 
 def test_pruning_keeps_the_most_recently_used(kernels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "_KEEP", 10)
     compiled(affine(3))(1)
     (used,) = kernels.glob("*.kernel")
+    size = used.stat().st_size
+    monkeypatch.setattr(kernel_cache, "_MOST", 10 * size + size // 2)
+    monkeypatch.setattr(kernel_cache, "_EVERY", 1)
     os.utime(used, (0, 0))  # the oldest …
     for age in range(20):
-        (kernels / f"{age}.kernel").write_bytes(b"old")
+        (kernels / f"{age}.kernel").write_bytes(bytes(size))
         os.utime(kernels / f"{age}.kernel", (10**9 - age, 10**9 - age))
     compiled(affine(3))(1)  # … but used again
     (kernels / f".{used.name}.{0:016x}.tmp").write_bytes(b"its writer was killed")
