@@ -24,15 +24,15 @@ from games import Game, Rules, load
 
 ENHANCEMENTS = ("iterative", "pvs", "aspiration", "tt", "ordering", "killers", "history")
 GAMES = {  # deepest search, fewest and most random plies before it, positions
-    "tic_tac_toe": (9, 0, 8, 300),
-    "connect_four": (6, 0, 40, 300),
-    "othello:size=6": (4, 0, 34, 300),
-    "checkers": (5, 0, 120, 400),
-    "dots_and_boxes:rows=2,cols=2": (4, 0, 11, 300),
-    "dots_and_boxes": (3, 12, 23, 200),
-    "nim": (6, 0, 8, 200),
-    "go:size=3,komi=0": (3, 0, 40, 200),
-    "chess": (4, 0, 60, 80),
+    "tic_tac_toe": (9, 0, 8, 120),
+    "connect_four": (6, 0, 40, 120),
+    "othello:size=6": (4, 0, 34, 120),
+    "checkers": (5, 0, 120, 150),
+    "dots_and_boxes:rows=2,cols=2": (4, 0, 11, 120),
+    "dots_and_boxes": (3, 12, 23, 100),
+    "nim": (6, 0, 8, 100),
+    "go:size=3,komi=0": (3, 0, 40, 100),
+    "chess": (4, 0, 60, 40),
 }
 
 

@@ -226,7 +226,7 @@ def planted(folder, source, old, new):
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_named(bug, tmp_path):
     source, old, new, law, function = BUGS[bug]
-    findings = examine(load(planted(tmp_path, source, old, new)), count=100, seconds=1)
+    findings = examine(load(planted(tmp_path, source, old, new)), count=60, seconds=0.2)
     found = {finding.law: finding for finding in findings}
     name = law.sentence
     if bug in LATE and name not in found:  # on a fast machine the interpreted games of can_be_played are long enough
@@ -453,7 +453,7 @@ def test_what_fails_interpreted_only_late_in_a_game_is_named(tmp_path):
 
 def test_a_finding_shows_the_position_and_the_way_there(tmp_path):
     source, old, new, _, _ = BUGS["a drawn board is forgotten"]
-    (finding,) = examine(load(planted(tmp_path, source, old, new)), count=100, seconds=1)
+    (finding,) = examine(load(planted(tmp_path, source, old, new)), count=60, seconds=0.2)
     game = load("tic_tac_toe")
     assert game.render(game.play(finding.actions)) == finding.drawn
     assert len(finding.actions.split()) == 9

@@ -87,7 +87,7 @@ def test_equities_are_of_the_player_on_roll():
 
 @needs_gnubg
 def test_it_beats_a_random_mover():
-    payoff = Match(GAME, "gnubg:plies=0", "random").play(4, 0)
+    payoff = Match(GAME, "gnubg:plies=0", "random").play(1, 0)
     assert payoff.score()[0] == 1.0
 
 

@@ -27,8 +27,13 @@ import numpy as np
 import base
 from base import bits
 
-OUTSIDE = (str(Path(__file__).parent), str(Path(base.__file__).parent), str(Path(np.__file__).parent))
-"""Folders whose code is not part of a game's rules."""
+OUTSIDE = (
+    str(Path(__file__).parent),
+    str(Path(__file__).parents[1] / "types.py"),
+    str(Path(base.__file__).parent),
+    str(Path(np.__file__).parent),
+)
+"""Files and folders whose code is not part of a game's rules."""
 PURE = {int, float, bool, abs, min, max, len, bits.popcount, bits.lowest_bit, bits.highest_bit}
 READING = (
     ast.Name, ast.Load, ast.Constant, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.BinOp, ast.UnaryOp,

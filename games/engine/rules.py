@@ -35,7 +35,7 @@ from games.engine import defaults, information
 from games.engine.diagram import Diagram
 from games.engine.diagram import derived as derived_diagram
 from games.engine.symmetry import Symmetry
-from games.types import Actions, Array, Bits, Features, GameState, Integer, Planes, Rng
+from games.types import Actions, Array, Bits, Features, GameState, Integer, Planes, Record, Rng
 
 CHANCE = -1
 """The player who rolls the dice."""
@@ -226,7 +226,7 @@ class Rules:
             }.items():
                 object.__setattr__(self, name, value)
         settled: dict[str, Any] = {
-            "State": np.dtype((np.record, self.State)),
+            "State": np.dtype((Record, self.State)),
             "max_legal": self.max_legal or self.actions,
             "names": tuple(self.names) or tuple(map(str, range(self.actions))),
             "values": tuple(map(float, self.values)),
