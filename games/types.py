@@ -32,6 +32,7 @@ __all__ = [
     "Words",
 ]
 
+
 class Record(np.record):  # type: ignore[misc]
     """A numpy record. Its fields are attributes, as in numpy's own, which takes twice to four times as long to find one; to a type
     checker each is `Any`, where numpy's own type fixes what a field holds to what was last written to it."""

@@ -62,6 +62,7 @@ import numpy as np
 from base.errors import UserError
 from base.seeds import Rng
 from games import Game
+from games.types import Record
 from mcts.types import Array, Edges, GameStates, Node, Nodes, Slot, Slots
 from mcts.variant import Variant
 
@@ -71,7 +72,7 @@ OVER = -2
 
 EDGE = np.dtype(
     (
-        np.record,
+        Record,
         np.dtype(
             [
                 ("value", np.float64),
@@ -104,7 +105,7 @@ def slot_dtype(max_legal: int, variant: Variant) -> np.dtype[Any]:
     ]
     # The variant's fields come first: numba takes a record that begins like another one for a subtype of it.
     fields = [*variant.slot_fields(max_legal), *fields]
-    return np.dtype((np.record, np.dtype(fields, align=True)))
+    return np.dtype((Record, np.dtype(fields, align=True)))
 
 
 def node_dtype(players: int) -> np.dtype[Any]:
@@ -120,7 +121,7 @@ def node_dtype(players: int) -> np.dtype[Any]:
         ("mover", np.int8),
         ("proven", np.int8),
     ]
-    return np.dtype((np.record, np.dtype(fields, align=True)))
+    return np.dtype((Record, np.dtype(fields, align=True)))
 
 
 class Trees(NamedTuple):

@@ -177,7 +177,7 @@ def spiel_name(name):
 
 
 def test_agrees_with_openspiel_over_random_games():
-    """Every ply of 400 games: the same moves and results. Known differences, each met below:
+    """Every ply of 150 games: the same moves and results. Known differences, each met below:
 
     - OpenSpiel's first player is printed as 'o' and starts at the bottom; ours is black, on squares 1 to 12 at the top.
     - Squares are letters and digits there (`a3b4` for steps and jumps alike), PDN numbers here.
@@ -188,7 +188,7 @@ def test_agrees_with_openspiel_over_random_games():
     """
     spiel = pyspiel.load_game("checkers")
     ends = Counter()
-    for game in range(400):
+    for game in range(150):
         rng, ours, theirs = generator(1, "against OpenSpiel", game), GAME.initial(), spiel.new_initial_state()
         without_jump, has_drawn_here = 0, False
         while not theirs.is_terminal():
@@ -212,7 +212,7 @@ def test_agrees_with_openspiel_over_random_games():
             assert GAME.is_terminal(ours)
             assert GAME.utility(ours) == tuple(theirs.returns())
             ends["won"] += 1
-    assert ends["won"] >= 300
+    assert ends["won"] >= 110
     assert ends["drawn there after 40"] > 0
     assert ends["only drawn here, by repetition"] > 0
 
@@ -488,7 +488,7 @@ MANGLED = st.tuples(st.integers(0, 50), st.integers(0, 50), st.text(":,BWK012345
 )
 
 
-@settings(max_examples=800, deadline=None, derandomize=True)
+@settings(max_examples=250, deadline=None, derandomize=True)
 @given(st.one_of(st.text(max_size=30), NEARLY, MANGLED))
 def test_parse_refuses_or_gives_a_sound_position(text):
     try:
@@ -693,7 +693,7 @@ def test_endgame_classes_lead_to_earlier_ones():
     starts = np.cumsum([0, *(size for _, size in RULES.endgames)])
     rng, reached = generator(12, "endgames"), Counter()
     with np.errstate(over="ignore"):
-        for _ in range(1500):
+        for _ in range(600):
             state, index = GAME.blank(), below(rng, int(starts[-1]))
             if not RULES.endgame_position(state, index):
                 continue

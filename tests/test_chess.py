@@ -519,7 +519,7 @@ FEN_LIKE = "{} {} {} {} {} {}".format
 
 
 @given(st.sampled_from(POSITIONS), st.lists(st.tuples(st.integers(0, 90), st.integers(0, 2), LETTERS)))
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_parse_of_damaged_text(text, edits):
     for at, cut, new in edits[:4]:
         text = text[:at] + new + text[at + cut :]
@@ -527,7 +527,7 @@ def test_parse_of_damaged_text(text, edits):
 
 
 @given(st.text() | st.builds(FEN_LIKE, PIECES, st.sampled_from("wb"), RIGHTS, PASSING, st.integers(), st.integers()))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_parse_of_nonsense(text):
     written(text)
 

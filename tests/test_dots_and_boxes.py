@@ -415,7 +415,7 @@ def test_equal_keys_mean_equal_positions(options: str) -> None:
     game = dots_and_boxes(options)
     seen: dict[int, tuple[Any, ...]] = {}
     met_again = 0
-    for seed in range(300):
+    for seed in range(120):
         for state in positions(game, seed):
             position = (state.lines.tobytes(), state.boxes.tobytes(), int(state.mover))
             met_again += game.key(state) in seen
@@ -516,13 +516,13 @@ NEARLY = st.tuples(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=40), st.builds("{} {}".format, BOARDS, st.text("ABCab", max_size=2))))
 def test_parse_takes_any_text_or_refuses_it(text: str) -> None:
     accepted_or_refused(text)
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(NEARLY)
 def test_parse_takes_any_typing_error_or_refuses_it(slip: tuple[int, int, int, str]) -> None:
     seed, ply, at, mark = slip

@@ -200,7 +200,7 @@ JSON = st.recursive(
 KEYS = st.sampled_from(["game", "version", "unit", "note", "games", "weights", "standard_errors", "odd 1s", "odd 2s"])
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(changes=st.dictionaries(KEYS, JSON, max_size=3), weights=st.dictionaries(KEYS | NAMES, JSON, max_size=3))
 def test_any_json_is_weights_or_one_line(changes, weights, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "fuzz.eval.json"

@@ -362,7 +362,7 @@ def test_two_passes_in_a_row_end_the_game() -> None:
 
 def test_the_cap_on_plies_stops_the_game_but_not_the_moves() -> None:
     game = load("go:size=2,komi=0.5")
-    ends = [state for seed in range(1000) for state, _, action in random_walk(game, seed) if action is None]
+    ends = [state for seed in range(400) for state, _, action in random_walk(game, seed) if action is None]
     assert max(state.plies for state in ends) == game.rules.max_plies == 24
     stopped = next(state for state in ends if state.passes < 2)
     assert stopped.plies == 24 and game.is_terminal(stopped) and game.movements(stopped)
@@ -563,7 +563,7 @@ BOARDS = [".../x../.o.", ".../.../...", ".xo/x.x/oxo", ".x./x.x/.x."]
 PIECES = [*".xo/ 012", "...", "x.o", *BOARDS, " x", " o", " 0", " 1", " A1", ",B2", "C3", "pass", "é"]
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max_size=30))
 def test_parse_gives_a_sound_position_or_a_user_error(text: str) -> None:
     game = load("go:size=3")

@@ -116,7 +116,7 @@ def test_a_promotion_names_its_piece():
 
 
 @given(word=st.text(st.sampled_from("NBRQKPabcdefgh12345678x=+#-O0!?. e"), max_size=9))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_any_word_is_a_legal_move_or_one_line(word):
     state = GAME.parse(PROMOTING)
     try:
@@ -340,7 +340,7 @@ def test_no_more_than_one_game_is_held():
 
 
 @given(text=st.text(st.sampled_from('eNdf4321+#.-*()[]{}; \n"%$!0Oo/xq'), max_size=60))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_any_text_is_games_or_one_line(text, tmp_path_factory):
     path = tmp_path_factory.mktemp("any") / "x.pgn"
     path.write_text(text)

@@ -97,7 +97,7 @@ def test_a_wrong_player_is_one_line(text, game, expected):
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(text=st.text(st.sampled_from('abcdehilmnoprstux:=,019" '), max_size=20), kind=st.sampled_from(["", *kinds()]))
 def test_any_text_is_a_player_or_one_line(text, kind):
     try:

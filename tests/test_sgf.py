@@ -142,7 +142,7 @@ def test_other_games_are_refused(tmp_path):
 
 
 @given(text=st.text(st.sampled_from("();BWSZ[]\\acet:5 \n"), max_size=60), is_headed=st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_any_text_is_games_or_one_line(text, is_headed, tmp_path_factory):
     path = tmp_path_factory.mktemp("any") / "x.sgf"
     path.write_text(f"(;{HEAD}{text})" if is_headed else text)

@@ -113,10 +113,10 @@ def test_every_position_of_small_games_is_solved_as_by_brute_force(name):
 @pytest.mark.parametrize(
     ("name", "plies", "count"),
     [
-        ("connect_four", range(32, 42), 60),
-        ("othello:size=6", range(26, 32), 40),
-        ("dots_and_boxes:rows=2,cols=2", range(4, 12), 60),
-        ("dots_and_boxes:rows=3,cols=3", range(17, 24), 60),
+        ("connect_four", range(32, 42), 25),
+        ("othello:size=6", range(26, 32), 20),
+        ("dots_and_boxes:rows=2,cols=2", range(4, 12), 25),
+        ("dots_and_boxes:rows=3,cols=3", range(17, 24), 25),
     ],
 )
 def test_late_positions_are_solved_as_by_brute_force(name, plies, count):
@@ -163,12 +163,12 @@ def slow_value(game, state):
 @pytest.mark.parametrize(
     ("name", "plies", "count"),
     [
-        ("connect_four", range(30, 42), 150),
-        ("othello:size=6", range(25, 32), 300),
-        ("othello", range(53, 60), 300),
-        ("dots_and_boxes:rows=3,cols=3", range(17, 24), 300),
-        ("dots_and_boxes:rows=1,cols=4", range(3, 13), 200),
-        ("dots_and_boxes:rows=2,cols=2", range(2, 12), 200),
+        ("connect_four", range(30, 42), 60),
+        ("othello:size=6", range(25, 32), 100),
+        ("othello", range(53, 60), 100),
+        ("dots_and_boxes:rows=3,cols=3", range(17, 24), 100),
+        ("dots_and_boxes:rows=1,cols=4", range(3, 13), 80),
+        ("dots_and_boxes:rows=2,cols=2", range(2, 12), 80),
     ],
 )
 def test_random_positions_have_the_value_of_plain_alpha_beta(name, plies, count):

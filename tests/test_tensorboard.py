@@ -306,7 +306,7 @@ def test_killed_and_resumed_there_is_no_step_twice_and_none_missing(whole: Path,
         process = forks.Process(target=run, args=(folder, GAMES))
         process.start()
         process.join(0.4 + moment)
-        if process.is_alive() and kills < 5:
+        if process.is_alive() and kills < 2:
             os.kill(process.pid, signal.SIGKILL)
             kills += 1
         process.join()

@@ -94,7 +94,7 @@ NODES = st.recursive(
 )
 
 
-@settings(max_examples=800)
+@settings(max_examples=250)
 @given(tree=NODES, players=st.sampled_from([2, 2, 2, 3, 1]))
 def test_any_json_is_a_tree_or_one_line(tree, players, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "fuzz.json"
