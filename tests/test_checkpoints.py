@@ -14,7 +14,6 @@ import safetensors.torch
 import torch
 
 import games
-from arena.players import make_player
 from base.errors import UserError
 from checkpoints import (
     Card,
@@ -35,7 +34,6 @@ from checkpoints import (
 )
 from checkpoints.__main__ import main
 from checkpoints.store import hash_of, weights_of
-from games import CHANCE
 from games import load as load_game
 from nets import Inference, make_net
 
@@ -522,30 +520,6 @@ def test_verify_of_a_game_of_ones_own(stores, capsys):
 
 
 # ── what comes with the program ──
-
-RELEASED = sorted(path.parent for path in folders.RELEASED.glob("*/*/card.json"))
-
-
-@pytest.mark.parametrize(
-    "path", RELEASED or [None], ids=lambda path: f"{path.parent.name}/{path.name}" if path else "none"
-)
-def test_every_released_net_is_whole_and_plays_legal_moves(path):
-    assert path is not None, "expected nets in checkpoints/released, found none"
-    card = read_card(path)
-    game = load_game(card.game)
-    assert folders.game_folder(game) == path.parent and verify(path, game) == card
-    assert card.weights == hash_of((path / "weights.safetensors").read_bytes())
-    assert sorted(each.name for each in path.iterdir()) == ["card.json", "weights.safetensors"]
-    learned_from = card.games or card.configuration["supervised"]["files"]
-    assert "/" not in card.command and card.commit and learned_from  # how it came to be, without anybody's folders
-    state = game.initial()
-    while (mover := game.to_move(state)) == CHANCE:
-        state = game.result(state, game.legal_actions(state)[0])
-    seen = game.view(state, mover) if game.hides_information else state
-    for text, sims in ((f"{path.parent.name}/{path.name}", 8), (path.name, 0), (card.short, 8)):
-        player = make_player(f"net:{text},sims={0 if game.hides_information else sims}", game)
-        player.new_game()
-        assert player.choose(seen).action in game.legal_actions(state)
 
 
 def test_a_released_net_is_the_one_that_was_meant_under_its_own_name(stores, capsys):

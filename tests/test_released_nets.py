@@ -20,12 +20,21 @@ LARGEST = 5 * 2**20  # bytes
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_a_released_net_is_whole_small_and_says_how_it_was_made(name: str) -> None:
-    game = load(read_card(NETS[name]).game)
-    card = verify(NETS[name], game)
+def test_a_released_net_is_whole_small_and_says_how_it_was_made(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "RUNS", tmp_path)  # a run comes before a released network of its name
+    path = NETS[name]
+    game = load(read_card(path).game)
+    card = verify(path, game)
+    assert folders.game_folder(game) == path.parent and called(path) == name
+    assert sorted(each.name for each in path.iterdir()) == ["card.json", "weights.safetensors"]
+    assert sum(file.stat().st_size for file in path.iterdir()) < LARGEST
     learned_from = card.games or card.configuration["supervised"]["files"]
-    assert card.command and card.configuration and learned_from and (card.strength is not None or card.note)
-    assert sum(file.stat().st_size for file in Path(NETS[name]).iterdir()) < LARGEST
+    assert card.configuration and card.commit and learned_from and (card.strength is not None or card.note)
+    assert card.command and "/" not in card.command  # nobody's folders
+    for text in (name, path.name, card.short):
+        assert folders.resolve(text, game) == path
 
 
 @pytest.mark.parametrize("name", NETS)
