@@ -78,8 +78,7 @@ def play_game(
                 after = game.result(state, choice.action)
             except UserError as error:
                 raise SeatForfeits(mover, str(error)) from None
-            value = utilities_of(game, mover, choice) if choice.has_value else None
-            state = follow(choice.action, after, visits_of(choice), value or unknown)
+            state = follow(choice.action, after, visits_of(choice), utilities_of(game, mover, choice) or unknown)
         if not game.is_terminal(state):
             outcome, ending = game.utility(state, stopped=True), MAX_PLIES
     except SeatForfeits as forfeit:

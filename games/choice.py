@@ -69,7 +69,7 @@ class Choice:
 
 def utilities_of(game: Game, mover: int, choice: Choice) -> tuple[float, ...] | None:
     """Every player's after the action, where they are known."""
-    return choice.utilities or shared(game, mover, choice.value)
+    return (choice.utilities or shared(game, mover, choice.value)) if choice.has_value else None
 
 
 def shared(game: Game, mover: int, value: float | None) -> tuple[float, ...] | None:

@@ -212,7 +212,7 @@ def test_agrees_with_openspiel_over_random_games():
             assert GAME.is_terminal(ours)
             assert GAME.utility(ours) == tuple(theirs.returns())
             ends["won"] += 1
-    assert ends["won"] >= 110
+    assert ends["won"] >= 113
     assert ends["drawn there after 40"] > 0
     assert ends["only drawn here, by repetition"] > 0
 

@@ -136,7 +136,7 @@ def test_ctrl_c_during_the_imports_leaves_no_traceback(tmp_path):
 GAMES = {name: Tracer(load(name)) for name in ("tic_tac_toe", "connect_four", "nim", "tree:three_players.json")}
 
 
-@settings(max_examples=150)
+@settings(max_examples=300)
 @given(name=st.sampled_from(sorted(GAMES)), data=st.data())
 def test_trace_agrees_with_the_game_played_by_hand(name, data):
     tracer = GAMES[name]

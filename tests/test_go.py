@@ -563,7 +563,7 @@ BOARDS = [".../x../.o.", ".../.../...", ".xo/x.x/oxo", ".x./x.x/.x."]
 PIECES = [*".xo/ 012", "...", "x.o", *BOARDS, " x", " o", " 0", " 1", " A1", ",B2", "C3", "pass", "é"]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max_size=30))
 def test_parse_gives_a_sound_position_or_a_user_error(text: str) -> None:
     game = load("go:size=3")

@@ -221,7 +221,7 @@ def test_a_file_edited_while_python_runs_is_read_anew(tmp_path):
 WORDS = st.text(st.sampled_from('abcxyz_:=,".0189 \n./ '), max_size=30)
 
 
-@settings(max_examples=200)
+@settings(max_examples=400)
 @given(text=st.one_of(WORDS, st.builds("{}:{}".format, st.sampled_from(builtin_games()), WORDS), st.text(max_size=20)))
 def test_any_text_is_a_game_or_one_line(text):
     try:
@@ -240,7 +240,7 @@ TEXTS = {
 }
 
 
-@settings(max_examples=200)
+@settings(max_examples=400)
 @given(data=st.data())
 def test_any_text_is_a_position_that_can_be_played_on_or_refused(data):
     name = data.draw(st.sampled_from(sorted(POSITIONS)))

@@ -11,7 +11,7 @@ from arena.players import make_player
 from arena.released_positions import evenly, released
 from base.options import split
 from checkpoints import called, folders, read_card, verify
-from games import load
+from games import CHANCE, load
 
 EXPLOITABILITY = {"kuhn_poker": 0.0046, "leduc_poker": 0.0152, "liars_dice": 0.069}
 """In utilities, at most, of the best net of a game that hides information: 0.009 and 0.2 chips, and 0.069 games."""
@@ -35,6 +35,24 @@ def test_a_released_net_is_whole_small_and_says_how_it_was_made(
     assert card.command and "/" not in card.command  # nobody's folders
     for text in (name, path.name, card.short):
         assert folders.resolve(text, game) == path
+
+
+def test_networks_are_released() -> None:
+    assert NETS
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_a_released_net_plays_legal_moves(name: str) -> None:
+    game = load(read_card(NETS[name]).game)
+    state = game.initial()
+    while (mover := game.to_move(state)) == CHANCE:
+        state = game.result(state, game.legal_actions(state)[0])
+    assert mover is not None
+    seen = game.view(state, mover) if game.hides_information else state
+    for sims in (0,) if game.hides_information else (0, 8):
+        player = make_player(f"net:{name},sims={sims}", game)
+        player.new_game()
+        assert player.choose(seen).action in game.legal_actions(state)
 
 
 @pytest.mark.parametrize("name", NETS)

@@ -23,7 +23,7 @@ from train.config import Config
 from train.learner import Learner
 from train.loop import Loop
 from train.recorded import SupervisedSettings, hash_of, recorded, with_games
-from train.supervised import is_held_back, judged_on, learn_from_games, teaching
+from train.supervised import is_held_back, judged_on, learn_from_games, lessons, teaching
 from train.window import Window, check
 
 LEARNER = ("net=mlp:1x32", "learning.batch=32", "learning.rate=1e-2", "learning.warmup=10", "supervised.epochs=12")
@@ -77,7 +77,7 @@ class Silent:
 def test_policy_of_games_held_back_is_learned(files: Path) -> None:
     config = beginning_with(files, "supervised.held_back=0.3")
     learner = Learner(GAME, make_net(config.net, GAME, 1), config.learning)
-    result = learn_from_games(GAME, learner, config.supervised, 1, Silent())  # type: ignore[arg-type]
+    result = learn_from_games(GAME, learner, lessons(GAME, config.supervised), config.supervised, 1, Silent())  # type: ignore[arg-type]
     assert result.held_back >= 5 and result.judged.n >= 30
     assert result.top > 0.35 and result.top > result.before + 8 * result.error
     assert 0 < result.error < 0.1
@@ -208,7 +208,7 @@ def test_games_all_held_back_are_refused(files: Path) -> None:
     settings = SupervisedSettings((str(files),), hash_of([files], GAME), held_back=0.9999)
     learner = Learner(GAME, make_net("mlp:1x8", GAME, 1), tiny().learning)
     with pytest.raises(UserError, match=r"--from-games: expected games to learn from, all .* are held back"):
-        learn_from_games(GAME, learner, settings, 1, Silent())  # type: ignore[arg-type]
+        learn_from_games(GAME, learner, lessons(GAME, settings), settings, 1, Silent())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -183,13 +183,14 @@ class Loop:
         if not self.config.supervised.files:
             return
         config = self.config
+        games = lessons(self.game, config.supervised)
         result = learn_from_games(
-            self.game, self.learner, config.supervised, config.seed, self.log, self.workers, config.window
+            self.game, self.learner, games, config.supervised, config.seed, self.log, self.workers, config.window
         )
         self.learner.begin_again()
         self.log.say(f"{self.run.folder}: {result}")
         self.observer.pretrained(result.metrics())
-        self.window.begin_with(lessons(self.game, config.supervised)[0])
+        self.window.begin_with(games.taught)
         self.fit()
         self.progress = replace(self.progress, recorded=self.window.recorded)
         self.save()
@@ -201,7 +202,7 @@ class Loop:
         wanted = made[-1] - self.config.window.size(made[-1])
         first = max((k for k in range(len(made)) if made[k] <= wanted), default=0)
         if wanted < recorded:
-            self.window.begin_with(lessons(self.game, self.config.supervised)[0])
+            self.window.begin_with(lessons(self.game, self.config.supervised).taught)
         self.window.made, self.window.recorded = made[first], recorded
         for iteration in range(first, self.progress.iterations):
             self._newest = games_of(self.run.games, iteration, self.game, self.log.say)

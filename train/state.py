@@ -28,7 +28,8 @@ from base.json_values import is_count, is_number
 
 KEPT = 2
 FORMAT = 3
-"""1: only the tensors had a hash. 2: recorded games did not stay in the window."""
+ADDED = {"configuration": 2, "recorded": 3}
+"""Entries that older formats do not have. In 1 only the tensors had a hash; in 2 recorded games did not stay in the window."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +110,10 @@ def read_progress(path: Path) -> Progress:
 
 def _about(path: Path) -> dict[str, Any]:
     about = read_sealed_json(path, is_older=lambda table: table.get("format") == 1)
-    names = {"format", "sha256", *(each.name for each in fields(Progress))} - {"recorded"}
-    named = {1: names, 2: names | {"configuration"}, FORMAT: names | {"configuration", "recorded"}}
-    wanted = named.get(about["format"]) if is_count(about.get("format")) else None
-    if set(about) != wanted:
+    names = {"format", "sha256", "configuration", *(each.name for each in fields(Progress))}
+    version: Any = about.get("format")
+    is_known = is_count(version) and 1 <= version <= FORMAT
+    if not is_known or set(about) != {name for name in names if ADDED.get(name, 1) <= version}:
         raise UserError(f"{path}: expected the counters of a run in format {FORMAT}")
     return about
 
@@ -120,10 +121,10 @@ def _about(path: Path) -> dict[str, Any]:
 def _progress(about: dict[str, Any], path: Path) -> Progress:
     about = {"recorded": 0} | about
     made, seconds = about["made"], about["seconds"]
-    are_counts = all(is_count(about[name]) for name in ("iterations", "games", "plies", "steps", "recorded"))
-    is_list = isinstance(made, list) and all(map(is_count, made)) and made == sorted(made)
-    is_list = is_list and all(count >= about["recorded"] for count in made)
-    if not are_counts or not is_list or not is_number(seconds) or seconds < 0 or len(made) != about["iterations"]:
+    are_counts = all(is_count(about[name]) for name in ("iterations", "games", "plies", "steps"))
+    rising: list[Any] = [about["recorded"], *made] if isinstance(made, list) else [None]
+    is_rising = all(map(is_count, rising)) and rising == sorted(rising)
+    if not are_counts or not is_rising or not is_number(seconds) or seconds < 0 or len(made) != about["iterations"]:
         raise UserError(f"{path}: expected counters from 0 on, and the positions made by each iteration")
     counters = {each.name: about[each.name] for each in fields(Progress)}
     return Progress(**counters | {"made": tuple(made)})

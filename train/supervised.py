@@ -1,6 +1,7 @@
 """A run's beginning with recorded games: the network learns their moves and outcomes before it plays its own.
 
-    result = learn_from_games(game, learner, config.supervised, seed, log)
+    games = lessons(game, config.supervised)        # games.taught, games.held_back
+    result = learn_from_games(game, learner, games, config.supervised, seed, log)
     print(result)                                   # on games that were held back: how often it predicts the move
 
 Every move of every finished game is learned, those of all players; where a search left its distribution in the record, that is
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,14 @@ Array = np.ndarray[Any, Any]
 PARTS = 100  # of the stage, each with a learning rate of its own
 MEASURED = 20_000
 """Positions of games held back at most on which the network is measured."""
+
+
+class Lessons(NamedTuple):
+    """Recorded games, with something to learn at every ply."""
+
+    taught: Checked
+    held_back: Checked
+    """On these the network is measured."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,7 @@ class Pretraining:
 def learn_from_games(
     game: Game,
     learner: Learner,
+    games: Lessons,
     settings: SupervisedSettings,
     seed: int,
     log: RunLog,
@@ -79,7 +89,7 @@ def learn_from_games(
     targets: WindowSettings | None = None,
 ) -> Pretraining:
     """As many steps as the settings have. `workers` compute gradients, where they are computed in parts."""
-    window, held = (Window.of(game, each, targets) for each in lessons(game, settings))
+    window, held = (Window.of(game, each, targets) for each in games)
     if not len(window):
         raise UserError(
             f"--from-games: expected games to learn from, all {held.games} are held back; lower supervised.held_back"
@@ -97,12 +107,11 @@ def learn_from_games(
     return Pretraining(window.games, len(window), held.games, value, top, error, before)
 
 
-def lessons(game: Game, settings: SupervisedSettings) -> tuple[Checked, Checked]:
-    """The games to learn from, and those held back."""
-    taught: tuple[list[GameRecord], list[GameRecord]] = [], []
+def lessons(game: Game, settings: SupervisedSettings) -> Lessons:
+    parts: tuple[list[GameRecord], list[GameRecord]] = [], []
     for record in recorded(game, settings):
-        taught[is_held_back(record, settings.held_back)].append(teaching(game, record))
-    return check(game, taught[False]), check(game, taught[True])
+        parts[is_held_back(record, settings.held_back)].append(teaching(game, record))
+    return Lessons(*(check(game, each) for each in parts))
 
 
 def is_held_back(record: GameRecord, share: float) -> bool:

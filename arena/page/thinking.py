@@ -222,7 +222,7 @@ def as_data(game: Game, state: GameState, found: Found) -> dict[str, Any]:
     """For the page: candidates best first, with every player's utilities where they are known."""
     choice, mover = found.choice, game.to_move(state)
     assert mover is not None
-    whole = utilities_of(game, mover, choice) if choice.has_value else None
+    whole = utilities_of(game, mover, choice)
     rows = []
     for each in choice.actions:
         rows.append(
