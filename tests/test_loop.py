@@ -115,6 +115,23 @@ def test_each_new_position_is_drawn_as_often_as_configured(whole: Path) -> None:
     assert progress.steps == int(progress.made[-1] * TINY.window.samples / TINY.learning.batch)
 
 
+def test_new_games_are_compared_with_each_searchs_own_value_whatever_the_horizon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A target over the horizon has a part of the outcome, which it would be compared with."""
+    found: list[Any] = []
+    monkeypatch.setattr("monitor.observer.Observer.validated", lambda self, each: found.append(each.searched))
+    run(tmp_path / "run", 8, config=tiny("window.horizon=5", "selfplay.full=1.0"))
+    records = list(read_records(tmp_path / "run" / "games", GAME))
+    movers = [[GAME.to_move(state) for state, _ in record.replay(GAME)] for record in records]
+    own = [
+        record.utilities[ply, movers[number][ply]]
+        for number, record in enumerate(records)
+        for ply in np.flatnonzero(record.searched)
+    ]
+    np.testing.assert_array_equal(np.sort(found[0]), np.sort(own))
+
+
 def test_evaluations_are_made_once_at_their_time(tmp_path: Path) -> None:
     asked = []
 

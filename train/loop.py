@@ -57,7 +57,7 @@ from train.shards import gradient_of
 from train.state import Progress, newest
 from train.state import save as save_state
 from train.supervised import learn_from_games, lessons
-from train.window import Checked, Window, check
+from train.window import Checked, Window, WindowSettings, check
 
 T = TypeVar("T")
 
@@ -282,7 +282,7 @@ class Loop:
 
     def validate(self, games: Checked) -> None:
         """Compare what the network that played and EVAL expect of these games, which they have not learned from yet, with the games."""
-        fresh = Window.of(self.game, games, self.config.window)
+        fresh = Window.of(self.game, games, WindowSettings(fast=self.config.window.fast))  # each search's own value
         plies = fresh.evenly(VALIDATED)
         if not len(plies):
             return
