@@ -2,6 +2,7 @@
 
     python -m benchmarks.supervised connect_four runs/first/games --nets resnet:4x48 resnet:5x64 --minutes 5
     python -m benchmarks.supervised othello runs/first/games --nets resnet:4x48 --set learning.batch=128
+    python -m benchmarks.supervised checkers runs/alphabeta --nets resnet:4x48      # of a match: the moves that were played
 
 Each network learns for so many minutes of its process, with the settings of a run of the game (`--set` changes them) and the learning
 rate of a whole run, on nine tenths of the games; then the running mean of its weights is measured.
@@ -34,7 +35,7 @@ from games.types import GameState
 from nets import make_net
 from train.config import compose
 from train.learner import Learner
-from train.supervised import is_held_back
+from train.supervised import is_held_back, teaching
 from train.window import Batch, Window, check
 
 Array = np.ndarray[Any, Any]
@@ -49,7 +50,7 @@ PIECE = 20
 def main(argv: Sequence[str]) -> int:
     parser = Arguments(description=__doc__)
     parser.add_argument("game", metavar="GAME")
-    parser.add_argument("games", nargs="+", metavar="GAMES", help="records of self-play: files or folders")
+    parser.add_argument("games", nargs="+", metavar="GAMES", help="records: files or folders")
     parser.add_argument("--nets", nargs="+", default=["resnet:4x48"], metavar="NET")
     parser.add_argument("--newest", type=count, default=1_000_000, metavar="N", help="only the newest games")
     parser.add_argument("--minutes", type=float, default=5.0, metavar="M", help="processor time of each network")
@@ -77,7 +78,7 @@ def windows(game: Game, records: Iterable[GameRecord], newest: int) -> tuple[Win
     """The games to learn from, and those held back."""
     parts: tuple[list[GameRecord], list[GameRecord]] = [], []
     for record in list(finished(records))[-newest:]:
-        parts[is_held_back(record, HELD_BACK)].append(record)
+        parts[is_held_back(record, HELD_BACK)].append(record if record.searched.any() else teaching(game, record))
     taught, held = (Window.of(game, check(game, each)) for each in parts)
     if not len(taught) or not len(held):
         raise UserError("expected games with searches to learn from, and others to measure on; found too few")

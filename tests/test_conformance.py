@@ -5,7 +5,7 @@ import pytest
 from games import load, variants
 from games.engine.doctor import examine
 
-PLIES = 5_000
+PLIES = 3_000
 """Of random games, at most: the laws look at some thousand positions. `python -m games doctor GAME` plays a thousand games."""
 
 SECONDS = 0.2
@@ -15,5 +15,5 @@ SECONDS = 0.2
 @pytest.mark.parametrize("name", variants())
 def test_every_game_holds_to_the_laws(name):
     game = load(name)
-    count = max(10, min(60, PLIES // game.rules.max_plies))
+    count = max(4, min(40, PLIES // game.rules.max_plies))
     assert [str(finding) for finding in examine(game, count=count, seconds=SECONDS)] == []

@@ -197,7 +197,7 @@ def test_ctrl_c_ends_a_long_count_at_once():
     assert run("perft", "connect_four", "--depth", "2").returncode == 0  # compiles
     command = [sys.executable, "-m", "games", "perft", "connect_four", "--depth", "30"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(5)  # started, and counting
+    time.sleep(2)  # started, and counting
     assert process.poll() is None
     start = time.monotonic()
     process.send_signal(signal.SIGINT)

@@ -486,7 +486,7 @@ def test_an_evaluator_is_asked_only_where_there_is_a_choice(method: SearchSettin
     """In checkers a piece that can be taken has to be taken; in the tree below every such capture stands the position behind it."""
     game = load("checkers")
     evaluator = Listener(game)
-    search = searched(game, 400, method, game.parse("B:W21,22,25,26,30:B9,10,13,14,17"), evaluator=evaluator)
+    search = searched(game, 200, method, game.parse("B:W21,22,25,26,30:B9,10,13,14,17"), evaluator=evaluator)
     positions, forced, evaluated = walk(search), 0, 0
     for number, state in positions.items():
         if game.is_terminal(state) or not search.tree.nodes[0, number].visits:

@@ -308,7 +308,7 @@ def test_static_bounds_of_the_rules_are_true(name):
     game = load(name)
     rules, actions = game.rules, np.zeros(game.rules.max_legal, np.int32)
     least = 32 if name == "connect_four" else 3 * game.rules.max_plies // 4
-    for seed in range(200):
+    for seed in range(100):
         state = random_position(game, least + seed % (rules.max_plies - least), seed)
         mover = game.to_move(state)
         value = slow_value(game, state)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from miniature import GAME, run, tiny, weights
 
+from arena.__main__ import main as arena
 from arena.accuracy import measure
 from arena.players import make_player
 from arena.released_positions import released
@@ -169,6 +170,36 @@ def test_search_that_is_in_the_record_is_learned_else_the_move(tmp_path: Path) -
     assert [taught.policy(ply)[0].tolist() for ply in range(3)] == [[0], [2, 4], [8]]
     assert taught.policy(1)[1].tolist() == [0.25, 0.75]
     assert taught.utilities.tolist() == [[1.0, -1.0]] * 3
+
+
+def test_the_opening_that_a_match_gave_its_players_teaches_nothing(tmp_path: Path) -> None:
+    players, folder = ["random", "minimax:depth=2"], str(tmp_path / "match")
+    assert (
+        arena(
+            [
+                "match",
+                GAME.name,
+                *players,
+                "--games",
+                "8",
+                "--openings",
+                "plies=2-3",
+                "--records",
+                folder,
+                "--workers",
+                "0",
+            ]
+        )
+        == 0
+    )
+    records = list(read_records(folder, GAME))
+    assert len(records) == 8
+    for record in records:
+        given = record.metadata["opening"]
+        taught = teaching(GAME, record)
+        assert given in (2, 3)
+        assert taught.searched.tolist() == [0] * given + [1] * (len(record) - given)
+        assert np.isnan(taught.utilities[:given]).all() and not np.isnan(taught.utilities[given:]).any()
 
 
 def test_chance_teaches_nothing() -> None:

@@ -4,9 +4,10 @@
     result = learn_from_games(game, learner, games, config.supervised, seed, log)
     print(result)                                   # on games that were held back: how often it predicts the move
 
-Every move of every finished game is learned, those of all players; where a search left its distribution in the record, that is
-learned instead. The value learns how the game ended. Games are held back by a hash of their moves. The batches are the learner's own,
-symmetries included, and its rate warms up and falls as over a whole run. The result is a function of games, settings and seed.
+Every move of every finished game is learned, those of all players but not the opening of a match; where a search left its
+distribution in the record, that is learned instead. The value learns how the game ended. Games are held back by a hash of their
+moves. The batches are the learner's own, symmetries included, and its rate warms up and falls as over a whole run. The result is a
+function of games, settings and seed.
 
 Silver et al. 2016, "Mastering the game of Go with deep neural networks and tree search", began so.
 """
@@ -119,12 +120,14 @@ def is_held_back(record: GameRecord, share: float) -> bool:
 
 
 def teaching(game: Game, record: GameRecord) -> GameRecord:
-    """The record with something to learn at every ply where a player moved: the search's distribution, or else the move that was
-    played; the search's utilities, or else the outcome."""
+    """The record with something to learn at every ply that a player chose: the search's distribution, or else the move that was
+    played; the search's utilities, or else the outcome. Nobody chose the opening that a match gave its players."""
     n = len(record)
     moved = np.ones(n, bool)
     if game.rules.chance is not None:
         moved = np.array([game.to_move(state) != CHANCE for state, _ in record.replay(game)][:n])
+    if "opening" in record.metadata:
+        moved[: record.noted("opening")] = False
     searched = record.searched.astype(bool)
     policies = [record.policy(ply) if searched[ply] else None for ply in range(n)] if searched.any() else [None] * n
     actions, shares, visits, counts = [], [], [], np.zeros(n, np.int32)
