@@ -42,7 +42,7 @@ class Gumbel(SearchSettings):
     c_visit: float = 50.0
     """σ(q) = (c_visit + most visits) c_scale q, q in [0, 1]. Danihelka et al.: 50."""
     c_scale: float = 1.0
-    """The same. Danihelka et al.: 1 for board games."""
+    """The scale of σ(q), see `c_visit`. Danihelka et al.: 1 for board games."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -162,8 +162,8 @@ DIAGNOSTICS: tuple[Diagnostic, ...] = (
         (
             "--set search.noise=0.25",
             "--set search.temperature=0.8",
-            "--set selfplay.openings=0.6",
-            "--set selfplay.opening_plies=6",
+            "--set selfplay.openings=0.9",
+            "--set selfplay.opening_plies=12",
         ),
     ),
     Diagnostic(
@@ -175,8 +175,8 @@ DIAGNOSTICS: tuple[Diagnostic, ...] = (
             "a policy that is certain",
         ),
         (
-            "--set selfplay.openings=0.6",
-            "--set selfplay.opening_plies=6",
+            "--set selfplay.openings=0.9",
+            "--set selfplay.opening_plies=12",
             "--set selfplay.opening_temperature=2",
             "--set search.temperature=0.8",
         ),
@@ -229,14 +229,14 @@ DIAGNOSTICS: tuple[Diagnostic, ...] = (
             "the window is too small or does not move",
             "the network is too large for so few games",
         ),
-        ("--set window.samples=4", "--set window.constant=50000", "--set learning.weight_decay=0.03"),
+        ("--set window.samples=2", "--set window.constant=300000", "--set learning.weight_decay=0.03"),
         ("window stale", "learning diverges"),
     ),
     Diagnostic(
         "no learning steps",
         checks.no_steps,
         ("games give no positions to learn from", "iterations are smaller than a batch"),
-        ("--set selfplay.full=0.25", "--set games=256", "--set window.samples=4"),
+        ("--set games=1024", "--set selfplay.full=1", "--set window.samples=4"),
         ("window stale",),
     ),
     Diagnostic(

@@ -28,9 +28,9 @@ class SelfPlaySettings:
     openings: float = 0.5
     """The share of games that begin with a few plies drawn from the raw policy, for variety. KataGo: all."""
     opening_plies: int = 4
-    """So many plies at most; how many is drawn from 1 to this."""
+    """The most plies of such an opening; each game draws a number from 1 to this."""
     opening_temperature: float = 2.0
-    """Of that policy: 1 as it is, large almost uniform. KataGo: 1."""
+    """Of the policy in the opening: 1 leaves it as it is, larger ones make it more uniform. KataGo: 1."""
     resign: float = 1.0
     """A player resigns whose search expects less than minus this, twice in a row; 1: never. AlphaGo Zero: 0.9, adjusted."""
     played_out: float = 0.1

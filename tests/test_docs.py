@@ -78,12 +78,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("learning")
     (path / "lichess.pgn").write_text(PGN * 4)
     for line in (
-        "python -m train othello --run first",
+        "python -m train othello --run oth",
         "python -m arena match connect_four random random --records games",
     ):
         done = run(line, path)
         assert done.returncode == 0, done.stderr
-    (fitted,) = (path / "runs" / "first" / "eval").glob("*.json")
+    (fitted,) = (path / "runs" / "oth" / "eval").glob("*.json")
     shutil.copy(fitted, fitted.with_name("00006144.eval.json"))
     return path
 

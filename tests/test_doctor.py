@@ -344,7 +344,7 @@ def game():
 def test_chances_that_do_not_sum_to_one_are_named(odds, is_sound, tmp_path):
     path = tmp_path / "dice.py"
     path.write_text(DICE.replace("ODDS", odds))
-    findings = [(finding.law, finding.function) for finding in examine(load(str(path)), count=50, seconds=1)]
+    findings = [(finding.law, finding.function) for finding in examine(load(str(path)), count=50, seconds=0.2)]
     assert findings == ([] if is_sound else [(laws.probabilities_sum_to_one.sentence, "chance")])
 
 
@@ -435,7 +435,7 @@ def test_a_counter_that_overflows_only_where_nobody_plays_at_random_is_named(tmp
 def test_an_action_without_a_number_ends_the_examination_without_a_crash(tmp_path):
     path = tmp_path / "dice.py"
     path.write_text(DICE.replace("actions[1] = 0, 1", "actions[1] = 0, 2").replace("ODDS", "0.5"))
-    findings = [(finding.law, finding.seen) for finding in examine(load(str(path)), count=20, seconds=1)]
+    findings = [(finding.law, finding.seen) for finding in examine(load(str(path)), count=20, seconds=0.2)]
     assert findings == [(laws.there_is_a_legal_action.sentence, "action 2; expected 0 to 1")]
 
 
@@ -444,7 +444,7 @@ def test_what_fails_interpreted_only_late_in_a_game_is_named(tmp_path):
     text = DICE.replace("state.rolls == 2", "state.rolls == 40").replace("max_plies=2", "max_plies=40")
     late = "        state.rolls += 1\n        if state.rolls == 30:\n            state.total = 300\n"
     path.write_text(text.replace("        state.rolls += 1\n", late).replace("ODDS", "0.5"))
-    (finding,) = examine(load(str(path)), count=5, seconds=1)
+    (finding,) = examine(load(str(path)), count=5, seconds=0.2)
     assert finding.law == laws.can_be_played.sentence
     assert finding.function.startswith("result (dice.py, line ")
     assert finding.seen.startswith("OverflowError: ")
@@ -533,7 +533,7 @@ def game():
 def test_ownership_and_scores_that_disagree_are_found(old, new, law, function, tmp_path):
     assert old in CLAIMS
     (tmp_path / "claims.py").write_text(CLAIMS.replace(old, new, 1) if old else CLAIMS)
-    findings = examine(load(str(tmp_path / "claims.py")), count=60, seconds=1)
+    findings = examine(load(str(tmp_path / "claims.py")), count=60, seconds=0.2)
     assert [(finding.law, finding.function[: len(function)]) for finding in findings] == (
         [(law.sentence, function)] if law else []
     )

@@ -21,7 +21,7 @@ def test_nim_on_the_page_is_the_game_in_the_folder_and_short():
 def test_the_games_of_the_page_hold_to_the_laws(code, tmp_path):
     path = tmp_path / "my_game.py"
     path.write_text(code)
-    assert [str(finding) for finding in examine(load(str(path)), count=100, seconds=1)] == []
+    assert [str(finding) for finding in examine(load(str(path)), count=100, seconds=0.2)] == []
 
 
 def test_pig_has_dice_and_coins_three_players_with_a_general_sum(tmp_path):

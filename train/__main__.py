@@ -74,7 +74,7 @@ def parser() -> Arguments:
         help="one key of the configuration, as in search.c_init=1.5; --show-config lists them",
     )
     budget = found.add_mutually_exclusive_group()
-    budget.add_argument("--minutes", type=positive, metavar="M", help="how long it runs, all its processes together")
+    budget.add_argument("--minutes", type=positive, metavar="M", help="how long it runs (default of a new run: 10)")
     budget.add_argument(
         "--games", type=positive_whole, metavar="N", help="or how many games it plays, in whole iterations"
     )

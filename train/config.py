@@ -58,7 +58,7 @@ class Config:
     net: str = "resnet:4x48"
     """The network, as `nets.make_net` takes it; `./my_net.py:…` is one from a file. AlphaZero: 20 blocks of 256 channels."""
     net_sha256: str = ""
-    """Of that file as it was when the run began. It is filled in."""
+    """SHA-256 of that file when the run began; it is filled in."""
     seed: int = 1
     """Everything random is derived from it."""
     games: int = 512
@@ -70,7 +70,7 @@ class Config:
     mixed: bool = False
     """Nodes of a cluster may differ in what decides the bits of a game; then the run cannot be repeated bit for bit."""
     keep: int = 10
-    """Every so many iterations the checkpoint is kept, and the three newest; others go. 1: all are kept."""
+    """The checkpoints of every Nth iteration are kept, and the three newest. 1: all are kept."""
     selfplay: SelfPlaySettings = field(default_factory=SelfPlaySettings)
     search: MethodSettings = field(default_factory=PUCT)
     window: WindowSettings = field(default_factory=WindowSettings)

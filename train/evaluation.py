@@ -59,7 +59,7 @@ class EvaluationSettings:
     reference_players: tuple[str, ...] = ("random", "uct:sims=10", "uct:sims=30", "uct:sims=100", "uct:sims=1000")
     """Opponents of the checkpoint: the quick ones of the standard scale, or others, as `python -m arena players` lists them."""
     reference_games: int = 60
-    """Of a reference player against the others, mean, before the first checkpoint is measured; once for all runs of a game."""
+    """Mean number of games of a reference player against the others; played once for all runs, before a checkpoint is measured."""
     games: int = 50
     """Of the checkpoint each time, and as many of its policy alone, against the reference players nearest in strength. Where
     there is no Elo: of the checkpoint, against all of them evenly, in whole blocks."""

@@ -47,7 +47,7 @@ class WindowSettings:
     """Each field has the papers' value behind it."""
 
     constant: int = 20_000
-    """c: positions up to which nothing is forgotten. KataGo: 250,000."""
+    """c: up to so many positions none is dropped. KataGo: 250,000."""
     alpha: float = 0.75
     """α: the power with which the window grows. KataGo: 0.75."""
     beta: float = 0.4
@@ -59,9 +59,9 @@ class WindowSettings:
     fast: bool = False
     """Positions searched fast train the value. KataGo: they are left out."""
     horizon: float = 0.0
-    """What a search expects, as a target: the mean of this search and of those that follow it in the game, each ply's weight smaller by
-    the same factor, so many plies ahead on average; the outcome takes the weight of the plies beyond the end. 0: this search alone.
-    KataGo: auxiliary targets of some 6 to 50 plies."""
+    """The search's part of the value target is a mean over this search and those that follow in the game, so many plies ahead on
+    average, with weights that fall exponentially; the outcome stands for the plies after the end. 0: this search alone. KataGo:
+    auxiliary targets of some 6 to 50 plies."""
 
     def __post_init__(self) -> None:
         require(self, "at least 1", lambda n: n >= 1, "constant", "most")
