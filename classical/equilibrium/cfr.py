@@ -21,10 +21,10 @@ import numpy as np
 
 from base.compiler import compiled
 from base.threads import interruptible
-from classical.equilibrium.game_tree import GameTree
+from classical.equilibrium.game_tree import GameTree, Paths
 from classical.types import Kernel
 from games import CHANCE
-from games.types import Actions, Array, Counts, Utilities
+from games.types import Array, Counts, Utilities
 
 
 class CFR:
@@ -45,13 +45,8 @@ class CFR:
         self._stop[0] = 0
         done = interruptible(
             lambda: kernel(
-                tree.movers,
-                tree.firsts,
-                tree.counts,
-                tree.odds,
+                tree.paths,
                 self._payoffs,
-                tree.set_of,
-                tree.entries,
                 self._set_movers,
                 self._current,
                 self._regrets,
@@ -85,13 +80,8 @@ def _kernel() -> Kernel:
 
 
 def iterate(
-    movers: Array,
-    firsts: Actions,
-    counts: Actions,
-    odds: Utilities,
+    tree: Paths,
     payoffs: Utilities,
-    set_of: Actions,
-    entries: Actions,
     set_movers: Counts,
     current: Utilities,
     regrets: Utilities,
@@ -103,6 +93,7 @@ def iterate(
     plus: bool,
 ) -> int:
     """Iterations before+1, …; returns how many were made. One is an update of each player in turn."""
+    movers, firsts, counts, odds, set_of, entries = tree
     own, others, values = scratch[0], scratch[1], scratch[2]
     nodes, sets, players = len(movers), len(set_movers), len(payoffs)
     for number in range(iterations):

@@ -13,17 +13,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from base.errors import UserError
 from games import CHANCE, Game, Rules
 from games.engine.information import viewer
-from games.types import Actions, Array, Counts, GameState, GameStates
+from games.types import Actions, Array, Counts, GameState, GameStates, Utilities
 
 END = -2
 """The mover where a game is over."""
 MOST_NODES = 6_000_000
+
+
+class Paths(NamedTuple):
+    """What kernels read of a tree; the fields are those of `GameTree`."""
+
+    movers: Array
+    firsts: Actions
+    counts: Actions
+    odds: Utilities
+    set_of: Actions
+    entries: Actions
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +67,10 @@ class GameTree:
     @property
     def nodes(self) -> int:
         return len(self.movers)
+
+    @property
+    def paths(self) -> Paths:
+        return Paths(self.movers, self.firsts, self.counts, self.odds, self.set_of, self.entries)
 
     @cached_property
     def members(self) -> tuple[Array, Array]:
