@@ -32,7 +32,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -69,7 +69,8 @@ STEP = np.dtype(
     ]
 )
 NODES, EDGES = range(2)  # of `used`
-FINE, NO_WORLD, DEAD_END = 0, -1, -2
+NONE = -1  # instead of a node
+FINE, NO_WORLD = 0, -1
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,48 @@ class ISMCTSSettings:
     """The share of an updated player's actions that are uniform, with select=regret (Online Outcome Sampling: 0.4)."""
 
 
+class Trees(NamedTuple):
+    """Of all players together: information sets of different players have different keys."""
+
+    table: Actions
+    """Hash table: the number of a node, or -1."""
+    nodes: Records
+    edges: Records
+    used: Counts
+    """[2]: how many nodes and edges there are."""
+
+
+class Scratch(NamedTuple):
+    """Of one simulation."""
+
+    states: GameStates
+    """[3]: the view that is searched, the position reached, a blank one."""
+    actions: Actions
+    """[max_legal]"""
+    path: Actions
+    """[max_plies]"""
+    steps: Records
+    """[max_plies + 1]"""
+    shares: Array
+    """[max_plies + 2, max_legal]: the strategy at each step; in the last row the one that actions are drawn from."""
+    reach: Utilities
+    """[players + 1]: each player's part in the probability of the path, chance's last."""
+    utilities: Utilities
+    """[players]"""
+    stop: Counts
+    """[1]: 1 ends the search."""
+
+
+class How(NamedTuple):
+    """The settings, as the kernel takes them."""
+
+    is_uniform: bool
+    is_regret: bool
+    c: float
+    targeted: float
+    explored: float
+
+
 class ISMCTS:
     """A search of one game. Its strategy in a view depends on the view and the seed alone: nothing is kept from move to move."""
 
@@ -104,17 +147,28 @@ class ISMCTS:
         if worlds == "policy" and settings.select == "ucb":
             raise UserError("ismcts: select: expected regret with worlds=policy, got ucb")
         self.game, self.settings, self.seed = game, settings, seed
-        self.is_uniform, self.is_regret = worlds == "uniform", settings.select == "regret"
+        self.is_regret = settings.select == "regret"
+        targeted = settings.targeted if worlds == "policy" else 0.0
+        self._how = How(
+            worlds == "uniform", self.is_regret, float(settings.c), float(targeted), float(settings.explored)
+        )
         size = settings.simulations + 2
-        self._table = np.full(1 << math.ceil(math.log2(2 * size)), -1, np.int32)
-        self._nodes = np.zeros(size, NODE)
-        self._edges = np.zeros(min(size * rules.max_legal, 1 << 30), EDGE)
-        self._used = np.zeros(2, np.int64)
-        self._states, self._actions = game.blanks(3), np.zeros(rules.max_legal, np.int32)
-        self._path, self._steps = np.zeros(rules.max_plies, np.int32), np.zeros(rules.max_plies + 1, STEP)
-        self._shares = np.zeros((rules.max_plies + 2, rules.max_legal))
-        self._reach, self._utilities = np.zeros(rules.players + 1), np.zeros(rules.players)
-        self._stop = np.zeros(1, np.int64)
+        self._trees = Trees(
+            table=np.full(1 << math.ceil(math.log2(2 * size)), NONE, np.int32),
+            nodes=np.zeros(size, NODE),
+            edges=np.zeros(min(size * rules.max_legal, 1 << 30), EDGE),
+            used=np.zeros(2, np.int64),
+        )
+        self._scratch = Scratch(
+            states=game.blanks(3),
+            actions=np.zeros(rules.max_legal, np.int32),
+            path=np.zeros(rules.max_plies, np.int32),
+            steps=np.zeros(rules.max_plies + 1, STEP),
+            shares=np.zeros((rules.max_plies + 2, rules.max_legal)),
+            reach=np.zeros(rules.players + 1),
+            utilities=np.zeros(rules.players),
+            stop=np.zeros(1, np.int64),
+        )
         self.new_game()
 
     def new_game(self) -> None:
@@ -157,12 +211,12 @@ class ISMCTS:
         if mover is None or mover == CHANCE:
             raise UserError(f"ismcts: expected a view of {self.game.name} with a move to choose, got none")
         self._run(view, mover, self.settings.simulations)
-        nodes = self._nodes[: self._used[NODES]]
+        nodes = self._trees.nodes[: self._trees.used[NODES]]
         nodes = nodes[(nodes["key"] == view.information[mover]) & (nodes["visits"] > 0)]
         legal = self.game.legal_actions(view)
         if not len(nodes):
             return [Candidate(action, prior=1 / len(legal)) for action in legal]
-        edges = self._edges[nodes["first"][0] : nodes["first"][0] + nodes["count"][0]]
+        edges = self._trees.edges[nodes["first"][0] : nodes["first"][0] + nodes["count"][0]]
         weights = edges["total"] if self.is_regret else edges["visits"].astype(np.float64)
         shares = weights / weights.sum() if weights.sum() > 0 else np.full(len(edges), 1 / len(edges))
         values = edges["value"] if self.is_regret else edges["value"] / np.maximum(edges["visits"], 1)
@@ -177,47 +231,23 @@ class ISMCTS:
         ]
 
     def _run(self, view: GameState, mover: int, simulations: int) -> None:
-        self._table.fill(-1)
-        self._used.fill(0)
-        self._stop[0] = 0
-        self._states[0], self._states[2] = view, self.game.blank()
+        trees, scratch = self._trees, self._scratch
+        trees.table.fill(NONE)
+        trees.used.fill(0)
+        scratch.stop.fill(0)
+        scratch.states[0], scratch.states[2] = view, self.game.blank()
         rng = generator(derive(self.seed, "ismcts", int(view.information[mover])), "simulations")
         kernel = self.game.kernel(simulator)
         fault = interruptible(
-            lambda: kernel(
-                self._table,
-                self._nodes,
-                self._edges,
-                self._used,
-                self._states,
-                self._actions,
-                self._path,
-                self._steps,
-                self._shares,
-                self._reach,
-                self._utilities,
-                self._stop,
-                rng,
-                mover,
-                simulations,
-                self.is_uniform,
-                self.is_regret,
-                float(self.settings.c),
-                float(self.settings.targeted),
-                float(self.settings.explored),
-            ),
-            stop=lambda: self._stop.fill(1),
+            lambda: kernel(trees, scratch, self._how, mover, simulations, rng),
+            stop=lambda: scratch.stop.fill(1),
         )
         if fault == NO_WORLD:
             raise UserError(f"ismcts: no world of {self.game.name} found that fits what player {mover} has noticed")
 
 
 def simulator(rules: Rules) -> Callable[..., int]:
-    """simulate(…, viewer, simulations, is_uniform, is_regret, c) -> FINE or NO_WORLD; the trees are left in table, nodes and edges.
-
-    states [3]: the view, scratch, blank. `shares` [plies + 2, max_legal] holds each step's strategy; actions are drawn
-    from its last row.
-    """
+    """simulate(trees, scratch, how, viewer, simulations, rng) -> FINE or NO_WORLD; what was found is in the trees."""
     initial, result, to_move, is_terminal, legal_actions, utility, players, most = (
         rules.initial,
         rules.result,
@@ -231,6 +261,8 @@ def simulator(rules: Rules) -> Callable[..., int]:
     draw_world, fits, at_random = resampler(rules), follows(rules), sampler(rules)
     probability = rules.chance or (lambda state, action: 0.0)
 
+    # ── nodes ──
+
     def place_of(table: Actions, nodes: Records, key: np.uint64) -> int:
         """Where the node of a key is in the table, or has to be put."""
         at = np.int64(key & np.uint64(len(table) - 1))
@@ -241,9 +273,10 @@ def simulator(rules: Rules) -> Callable[..., int]:
     def add_node(
         table: Actions, nodes: Records, edges: Records, used: Counts, at: int, key: np.uint64, actions: Actions, n: int
     ) -> int:
+        """NONE where there is no room."""
         node = int(used[NODES])
         if node == len(nodes) or used[EDGES] + n > len(edges):
-            return -1
+            return NONE
         table[at] = node
         nodes[node].key, nodes[node].first, nodes[node].count, nodes[node].visits = key, used[EDGES], n, 0
         for i in range(n):
@@ -253,12 +286,28 @@ def simulator(rules: Rules) -> Callable[..., int]:
         used[EDGES] += n
         return node
 
-    def match_regrets(edges: Records, first: int, n: int, shares: Utilities) -> None:
+    # ── how a mover chooses: `strategy` is what counts, `base` what actions are drawn from ──
+
+    def by_chance(state: GameState, actions: Actions, n: int, strategy: Utilities, base: Utilities) -> None:
+        for i in range(n):
+            strategy[i] = probability(state, actions[i])
+            base[i] = strategy[i]
+
+    def by_regrets(edges: Records, first: int, n: int, explored: float, strategy: Utilities, base: Utilities) -> None:
         total = 0.0
         for i in range(n):
             total += max(edges[first + i].regret, 0.0)
         for i in range(n):
-            shares[i] = max(edges[first + i].regret, 0.0) / total if total > 0.0 else 1.0 / n
+            strategy[i] = max(edges[first + i].regret, 0.0) / total if total > 0.0 else 1.0 / n
+            base[i] = (1.0 - explored) * strategy[i] + explored / n if explored > 0.0 else strategy[i]
+
+    def by_ucb1(
+        edges: Records, first: int, n: int, visits: int, c: float, strategy: Utilities, base: Utilities, rng: Rng
+    ) -> None:
+        best = ucb1(edges, first, n, visits, c, rng)
+        for i in range(n):
+            strategy[i] = 1.0 if i == best else 0.0
+            base[i] = strategy[i]
 
     def ucb1(edges: Records, first: int, n: int, visits: int, c: float, rng: Rng) -> int:
         offset, best, best_score = below(rng, n), 0, -np.inf  # which of equal ones is random
@@ -272,58 +321,59 @@ def simulator(rules: Rules) -> Callable[..., int]:
                 best, best_score = i, score
         return best
 
-    def simulate(
-        table: Actions,
-        nodes: Records,
-        edges: Records,
-        used: Counts,
-        states: GameStates,
-        actions: Actions,
-        path: Actions,
-        steps: Records,
-        shares: Array,
-        reach: Utilities,
-        utilities: Utilities,
-        stop: Counts,
-        rng: Rng,
-        viewer: int,
-        simulations: int,
-        is_uniform: bool,
-        is_regret: bool,
-        c: float,
-        led: float,
-        explored: float,
+    # ── paths that are led to the view ──
+
+    def fitting_mass(
+        view: GameState, state: GameState, viewer: int, actions: Actions, n: int, base: Utilities
+    ) -> float:
+        """The probability of an action that fits what the viewer has noticed."""
+        mass = 0.0
+        for i in range(n):
+            if fits(view, state, actions[i], viewer):
+                mass += base[i]
+        return mass
+
+    def draw_fitting(
+        view: GameState, state: GameState, viewer: int, actions: Actions, n: int, base: Utilities, mass: float, rng: Rng
     ) -> int:
-        largest = utilities.copy()
-        largest[:] = 0.0
+        left, chosen = uniform(rng) * mass, -1
+        for i in range(n):
+            if left >= 0.0 and base[i] > 0.0 and fits(view, state, actions[i], viewer):
+                chosen = i
+                left -= base[i]
+        return chosen
+
+    # ── simulations ──
+
+    def simulate(trees: Trees, scratch: Scratch, how: How, viewer: int, simulations: int, rng: Rng) -> int:
+        table, nodes, edges, used = trees
+        states, actions, path, steps, shares, reach, utilities, stop = scratch
         view, state, base = states[0], states[1], shares[most + 1]
-        targeted = 0.0 if is_uniform else led
+        largest = utilities[:1].copy()
+        largest[0] = 0.0
         for number in range(simulations):
             if stop[0]:
                 break
             updated = number % players
-            if is_uniform:
-                if draw_world(states, actions, path, viewer, rng, largest[:1]) < 0:
+            if how.is_uniform:
+                if draw_world(states, actions, path, viewer, rng, largest) < 0:
                     return NO_WORLD
             else:
                 states[1] = states[2]
                 initial(state)
-            is_led = uniform(rng) < targeted
+            is_led = uniform(rng) < how.targeted
             by_target, by_policy = 1.0, 1.0  # the probabilities of drawing this path, led to the view or not
-            is_before, is_on = not is_uniform, True  # before the view; on a path that leads to it or through it
+            is_before, is_on = not how.is_uniform, True  # before the view; on a path that leads to it or through it
             reach[:] = 1.0
-            count, fault, has_grown = 0, FINE, False
-            plies = 0
-            while plies < most and not is_terminal(state):
+            plies, has_grown, is_dead_end = 0, False, False
+            while plies < most and not is_terminal(state):  # through the trees, one node beyond them
                 mover = int(to_move(state))
                 n = int(legal_actions(state, actions))
                 if is_before and mover == viewer and state.information[viewer] == view.information[viewer]:
                     is_before = False
-                node, strategy = -1, shares[count]
+                node, strategy = NONE, shares[plies]
                 if mover == CHANCE:
-                    for i in range(n):
-                        strategy[i] = probability(state, actions[i])
-                        base[i] = strategy[i]
+                    by_chance(state, actions, n, strategy, base)
                 else:
                     key = state.information[mover]
                     at = place_of(table, nodes, key)
@@ -333,70 +383,57 @@ def simulator(rules: Rules) -> Callable[..., int]:
                     if node < 0:
                         break
                     first = int(nodes[node].first)
-                    if is_regret:
-                        match_regrets(edges, first, n, strategy)
-                        for i in range(n):
-                            base[i] = strategy[i]
-                            if mover == updated:
-                                base[i] = (1.0 - explored) * strategy[i] + explored / n
+                    if how.is_regret:
+                        explored = how.explored if mover == updated else 0.0
+                        by_regrets(edges, first, n, explored, strategy, base)
                     else:
-                        best = ucb1(edges, first, n, int(nodes[node].visits), c, rng)
-                        for i in range(n):
-                            strategy[i] = 1.0 if i == best else 0.0
-                            base[i] = strategy[i]
-                mass = 1.0
-                if is_before and is_on:
-                    mass = 0.0
-                    for i in range(n):
-                        if fits(view, state, actions[i], viewer):
-                            mass += base[i]
-                    if is_led and mass <= 0.0:
-                        fault = DEAD_END
-                        break
+                        by_ucb1(edges, first, n, int(nodes[node].visits), how.c, strategy, base, rng)
+                mass = fitting_mass(view, state, viewer, actions, n, base) if is_before and is_on else 1.0
+                if is_led and mass <= 0.0:
+                    is_dead_end = True
+                    break
                 if is_led and is_before:
-                    left, chosen = uniform(rng) * mass, -1
-                    for i in range(n):
-                        if left >= 0.0 and base[i] > 0.0 and fits(view, state, actions[i], viewer):
-                            chosen = i
-                            left -= base[i]
+                    chosen = draw_fitting(view, state, viewer, actions, n, base, mass, rng)
                 else:
                     chosen = drawn(base, n, rng)
-                step = steps[count]
+                step, seat = steps[plies], players if mover == CHANCE else mover
                 step.mover, step.node, step.chosen, step.share = mover, node, chosen, strategy[chosen]
-                seat = players if mover == CHANCE else mover
                 step.own, step.others = reach[seat], 1.0
                 for each in range(players + 1):
                     if each != seat:
                         step.others *= reach[each]
-                step.before = targeted * by_target + (1.0 - targeted) * by_policy
+                step.before = how.targeted * by_target + (1.0 - how.targeted) * by_policy
                 if is_on and is_before and not fits(view, state, actions[chosen], viewer):
                     by_target, is_on = 0.0, False
                 if is_on:
                     by_target *= base[chosen] / mass
                 by_policy *= base[chosen]
-                step.after = targeted * by_target + (1.0 - targeted) * by_policy
+                step.after = how.targeted * by_target + (1.0 - how.targeted) * by_policy
                 reach[seat] *= strategy[chosen]
-                count += 1
                 plies += 1
                 result(state, actions[chosen])
-            if fault == DEAD_END:  # it has a probability, and counts nothing
+            if is_dead_end:  # it has a probability, and counts nothing
                 continue
+            count = plies
             while plies < 2 * most and not is_terminal(state):
                 result(state, at_random(state, actions, rng))
                 plies += 1
             for player in range(players):
                 utilities[player] = utility(state, player)
-            if is_regret:
+            if how.is_regret:
                 back_up_regrets(nodes, edges, steps, shares, count, updated, utilities[updated], float(number + 1))
             else:
-                for t in range(count):
-                    node = int(steps[t].node)
-                    if node >= 0:
-                        edge = edges[nodes[node].first + steps[t].chosen]
-                        edge.visits += 1
-                        edge.value += utilities[steps[t].mover]
-                        nodes[node].visits += 1
+                back_up_utilities(nodes, edges, steps, count, utilities)
         return FINE
+
+    def back_up_utilities(nodes: Records, edges: Records, steps: Records, count: int, utilities: Utilities) -> None:
+        for t in range(count):
+            node = int(steps[t].node)
+            if node >= 0:
+                edge = edges[nodes[node].first + steps[t].chosen]
+                edge.visits += 1
+                edge.value += utilities[steps[t].mover]
+                nodes[node].visits += 1
 
     def back_up_regrets(
         nodes: Records,
