@@ -13,6 +13,7 @@ from benchmarks import enhancements, positions
 from benchmarks.tables import random_position
 from classical.alphabeta import AlphaBeta, AlphaBetaSettings
 from classical.alphabeta.player import Search
+from classical.alphabeta.workspace import INFINITY
 from classical.scores import WIN
 from games import load
 
@@ -67,6 +68,17 @@ def test_a_position_in_check_allows_no_stand_pat() -> None:
     blind, seeing = (searched(state, depth=1, checks=on).choice(0.0) for on in (False, True))
     assert GAME.name_of(blind.action) == "d1d4"
     assert GAME.name_of(seeing.action) != "d1d4" and seeing.value < blind.value
+
+
+def test_a_player_whose_only_moves_are_checks_that_capture_nothing_may_stand_pat() -> None:
+    """Quiescence searches such checks in its first ply alone: behind it they count as quiet moves. A score beyond all others would
+    have the windows of the root widened for ever."""
+    player = AlphaBeta(GAME, AlphaBetaSettings(tt_mb=1, depth=1))
+    fen = "8/1bp5/p3k3/4Pn2/1pp2P2/8/r3BK2/3r4 b - - 0 45"
+    for state in [GAME.parse(fen), *(random_position(GAME, 20 + seed, seed) for seed in range(100))]:
+        search = Search(player, player._workspace, state)
+        score = search.root(search.workspaces, search.table, player.endgames, 1, -INFINITY, INFINITY)
+        assert abs(int(score)) <= WIN, GAME.text(state)
 
 
 def test_a_check_at_the_horizon_is_answered_before_eval_is_used() -> None:

@@ -61,6 +61,14 @@ def quiescer(rules: Rules, estimate: Kernel, end_of: Kernel) -> Kernel:
             here.actions[n] = here.actions[i]
             here.ranks[n] = TACTICAL + np.int64(1024 * taken)
             n += 1
+        if (
+            n < listed and best == -INFINITY
+        ):  # all actions are tactical, but not all are searched: checks that capture nothing
+            best = estimate(ws, state, mover)
+            if n == 0 or best >= beta:
+                ws.stand_pats += 1
+                return best
+            alpha = max(alpha, best)
 
         # 2. Search them, the largest gain first
         for i in range(n):
