@@ -42,6 +42,10 @@ class UserError(ValueError):
     """The caller's mistake, in one line: expected, got, where."""
 
 
+class ProcessLost(RuntimeError):
+    """A process of the program was lost: killed from outside, out of memory, crashed. The traceback of the others says nothing."""
+
+
 def short(text: object) -> str:
     """The input as a message repeats it: cut where it is long."""
     shown = str(text)
@@ -157,6 +161,7 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
     | raised                                       | shown on stderr      | exit code |
     |----------------------------------------------|----------------------|-----------|
     | UserError, OSError (no file, disk full, ...) | PROG: error: MESSAGE | 2         |
+    | ProcessLost                                  | PROG: error: MESSAGE | 2         |
     | KeyboardInterrupt                            | nothing              | 130       |
     | BrokenPipeError (`| head` has ended)         | nothing              | 141       |
     | SystemExit                                   | nothing              | its own   |
@@ -182,7 +187,7 @@ def run_command(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None
         except SystemExit as leaving:  # from argparse; the text of --help may still be unwritten
             code = leaving.code
         print(end="", flush=True)
-    except UserError as error:
+    except (UserError, ProcessLost) as error:
         code = _complain(str(error)) if not received else INTERRUPTED
     except KeyboardInterrupt:
         code = INTERRUPTED

@@ -29,6 +29,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import Any, Generic, Protocol, Self, TypeVar
 
+from base.errors import ProcessLost
+
 J = TypeVar("J")
 R = TypeVar("R")
 J_in = TypeVar("J_in", contravariant=True)
@@ -43,7 +45,7 @@ _END: Any = object()
 Results = Generator[tuple[int, R], None, None]
 
 
-class WorkerDied(RuntimeError):
+class WorkerDied(ProcessLost):
     """A worker was lost with jobs in hand: killed from outside, out of memory, crashed, or sys.exit."""
 
 

@@ -59,6 +59,12 @@ def test_long_input_is_cut_in_every_part_of_a_message() -> None:
     assert echoing(f"row 1: expected a, got '{word}'", f"a/{word} b") == f"row 1: expected a, got '{short(word)}'"
 
 
+def test_a_worker_that_is_killed_ends_a_command_in_one_line(tmp_path: Path) -> None:
+    body = "import signal\nfrom base.local_workers import run_jobs\nlist(run_jobs(signal.raise_signal, [9], 1))"
+    code, _, err = ends(tmp_path, body)
+    assert code == 2 and err.startswith("python -m prog: error: worker was killed by SIGKILL") and err.count("\n") == 1
+
+
 def test_a_warning_is_one_line(tmp_path: Path) -> None:
     code, _, err = ends(tmp_path, "import warnings\nwarnings.warn('the disk is old')")
     assert (code, err) == (0, "python -m prog: warning: the disk is old\n")
