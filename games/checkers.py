@@ -22,7 +22,8 @@ and when a position stands for the third time with the same player to move. Only
 each is a whole turn: positions are compared at the start of turns, as far back as the last jump or move of a man.
 
 Action ids are 64·plane + cell of departure. The planes are steps up left, up right, down left and down right, and then
-jumps likewise. White sees the board turned by half, so that every viewer's men start in the upper rows.
+jumps likewise. White sees the board turned by half, so that every viewer's men start in the upper rows. Networks see the
+dark squares alone, 8 rows of 4.
 
 Positions are written as in PDN, `B:W21,22,K30:B1,2,K3`: who moves, then each side's squares, with K for kings. ` x15`
 behind it means that the piece on 15 has jumped and must jump again; a number counts the plies since the last jump or
@@ -79,9 +80,12 @@ def action_name(action: int) -> str:
     return f"{CELLS.index(cell) + 1}{'x' if action >= JUMPS else '-'}{CELLS.index(to) + 1}"
 
 
-def half_turn(action: int) -> int:
+def policy_entry(action: int, player: int) -> int:
+    """On 16 planes of the dark squares as that player sees them. The last 8 are for departures from light squares, never legal."""
     plane, cell = divmod(action, 64)
-    return 64 * (plane ^ 3) + 63 - cell
+    if player == 1:
+        plane, cell = plane ^ 3, 63 - cell
+    return 32 * (plane if cell in CELLS else 8 + plane) + cell // 2
 
 
 # ── moves ──
@@ -340,10 +344,11 @@ def game() -> Rules:
         return True
 
     def observe(state: GameState, player: int, planes: Planes) -> None:
+        """The last plane marks every other row: where the neighbours of a square lie depends on its row."""
         for cell in CELL:
             bit = ONE << U(cell)
             seen = cell if player == 0 else 63 - cell
-            row, column = seen >> 3, seen & 7
+            row, column = seen >> 3, (seen & 7) >> 1
             is_king = int(state.kings & bit != ZERO)
             if state.pieces[player] & bit:
                 planes[is_king, row, column] = 1
@@ -352,6 +357,7 @@ def game() -> Rules:
             if cell == state.jumper:
                 planes[4, row, column] = 1
         planes[5, :, :] = int(state.quiet) / LIMIT
+        planes[6, ::2, :] = 1
 
     def features(state: GameState, player: int, values: Features) -> None:
         kings, free = state.kings, empty(state)
@@ -548,9 +554,9 @@ def game() -> Rules:
         max_legal=42,  # twelve kings with room to step; jumps are fewer
         history=["quiet", "repeated", "recorded", "trail"],
         observe=observe,
-        observation=(6, 8, 8),
-        action_view=np.array([list(range(512)), [half_turn(action) for action in range(512)]]),
-        policy_planes=8,
+        observation=(7, 8, 4),
+        action_view=np.array([[policy_entry(action, player) for action in range(8 * 64)] for player in range(2)]),
+        policy_planes=16,
         key=key,
         gain=gain,
         tactical_actions=tactical_actions,

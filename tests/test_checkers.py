@@ -560,11 +560,26 @@ def test_both_players_see_the_game_alike():
 def test_observation_shows_each_kind_of_piece():
     planes = GAME.observe(at("B:W14,24,K30:B9,19,K5 x19"), 0)
     for plane, expected in enumerate(([9, 19], [5], [14, 24], [30], [19])):
-        assert {NUMBER[int(row), int(column)] for row, column in zip(*np.nonzero(planes[plane]), strict=True)} == set(
+        assert {4 * int(row) + int(column) + 1 for row, column in zip(*np.nonzero(planes[plane]), strict=True)} == set(
             expected
         )
     assert planes[5].max() == 0.0
     assert np.all(GAME.observe(at("B:WK14:BK9 20"), 0)[5] == 0.25)
+
+
+def test_the_policy_lies_on_the_squares_of_the_observation():
+    """Plane and square of each entry, from the names of the actions: the square of departure as its player sees it, and the way."""
+    for player in (0, 1):
+        ways = {}  # by step or jump, and by the step on the board as its player sees it
+        for action, name in enumerate(RULES.names):
+            if name:
+                squares = [int(square) for square in re.split("[-x]", name)]
+                origin, target = (SPOT[square - 1 if player == 0 else 32 - square] for square in squares)
+                plane, square = divmod(int(RULES.action_view[player, action]), 32)
+                assert SPOT[square] == origin
+                step = (target[0] > origin[0], target[1] > origin[1], "x" in name)
+                assert ways.setdefault(plane, step) == step
+        assert len(ways) == len(set(ways.values())) == 8
 
 
 def test_features_are_antisymmetric_and_finite():
