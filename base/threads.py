@@ -14,21 +14,15 @@ from __future__ import annotations
 import ctypes
 import math
 import signal
-import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import TypeVar
 
 R = TypeVar("R")
 
 POLL = 0.05  # seconds between checks for a signal that another thread may have received
-AGAIN = (
-    0.02  # seconds until a call that went on after `Overtime`, or could not be interrupted there, is interrupted again
-)
 
 
 class Stop:
@@ -156,29 +150,19 @@ def time_limit(seconds: float) -> Iterator[None]:
 def within(seconds: float, call: Callable[[], R]) -> R:
     """What `call`, plain Python on this thread, returns or raises; where it takes longer, `Overtime` is raised inside it, so that the
     traceback shows the line that was running. Compiled code is not interrupted."""
-    thread, lock, over = threading.get_ident(), threading.Lock(), threading.Event()
+    thread, lock, is_over = threading.get_ident(), threading.Lock(), False
 
     def interrupt() -> None:
-        pause = seconds
-        while not over.wait(pause):
-            with lock:
-                if not over.is_set() and not is_in_callback(sys._current_frames().get(thread)):
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Overtime))
-            pause = AGAIN
+        with lock:
+            if not is_over:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Overtime))
 
-    threading.Thread(target=interrupt, daemon=True).start()
+    timer = threading.Timer(seconds, interrupt)
+    timer.daemon = True
+    timer.start()
     try:
         return call()
     finally:
-        while not over.is_set():
-            with suppress(Overtime), lock:  # where it is raised only now, the result counts
-                over.set()
-
-
-def is_in_callback(frame: FrameType | None) -> bool:
-    """Whether the frame is within a finalizer or the callback of a weak reference: Python drops what is raised there."""
-    while frame is not None:
-        if frame.f_code.co_name == "__del__" or frame.f_code.co_filename == weakref.__file__:
-            return True
-        frame = frame.f_back
-    return False
+        with suppress(Overtime), lock:  # where it is raised only now, the result counts
+            is_over = True
+        timer.cancel()

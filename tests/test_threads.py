@@ -4,7 +4,6 @@ import signal
 import threading
 import time
 import traceback
-import weakref
 from contextlib import suppress
 
 import numpy as np
@@ -97,23 +96,3 @@ def test_rules_that_catch_every_exception_are_interrupted_too():
 
     with pytest.raises(Overtime):
         within(0.05, stubborn)
-
-
-def test_a_call_that_is_busy_in_callbacks_and_finalizers_is_interrupted_between_them():
-    """What is raised in these is dropped by Python, and pytest makes an error of it."""
-
-    class Slow:
-        def __del__(self):
-            for _ in range(20):
-                pass
-
-    def busy():
-        kept = weakref.WeakKeyDictionary()
-        while True:
-            each = Slow()
-            kept[each] = 1
-            del each
-
-    for _ in range(20):
-        with pytest.raises(Overtime):
-            within(0.01, busy)
